@@ -1,4 +1,4 @@
-"""The dashboard in a real browser before the whole platform: `web/tests/story` tells it, this gives it a platform."""
+"""Run the dashboard story in `web/tests/story` in a real browser against the whole platform."""
 
 import os
 import shutil

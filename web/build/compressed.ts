@@ -1,4 +1,4 @@
-/** Writes .br and .gz beside every file that shrinks, so that the gateway compresses nothing while it serves. */
+/** Writes .br and .gz variants of compressible files, so that the gateway does not compress at run time. */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";

@@ -1,18 +1,18 @@
-/** The keys of a config with what they mean, for the editor: from `docs/config.md`, which is generated from the schema. */
+/** Config keys with descriptions for the editor, from `docs/config.md`, which is generated from the schema. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Plugin } from "vite";
 
 export interface ConfigKey {
   name: string;
-  /** What it takes, in words; `words` are those that it can be. */
+  /** Type as text; `words` are the possible values. */
   value: string;
   words: string[];
   about: string;
   isRequired: boolean;
 }
 
-/** By where they stand: "" is the top, `searcher` holds the keys of all its methods, `hyperparameters.*` those of all kinds. */
+/** Keys by section: "" is the top level, `searcher` has the keys of all methods, `hyperparameters.*` those of all types. */
 export type ConfigKeys = Record<string, ConfigKey[]>;
 
 const NAME = "virtual:config-keys";
@@ -31,7 +31,7 @@ export function configKeys(): Plugin {
   };
 }
 
-/** Reads the page's tables. */
+/** Parses the tables of the page. */
 export function readKeys(page: string): ConfigKeys {
   const found: ConfigKeys = {};
   let place = "";
@@ -52,7 +52,7 @@ function placeOf(marks: string, heading: string, before: string): string {
   if (heading === "The top") return "";
   const name = /`([^`]+)`/.exec(heading)?.[1] ?? heading;
   if (marks === "##") return name === "hyperparameters" ? "hyperparameters.*" : name;
-  // `### name: random` is a kind of the section that it stands in; `### sampler` is a section of it.
+  // `### name: random` is a variant of its section; `### sampler` is a subsection.
   if (name.includes(":")) return before.startsWith("searcher") ? "searcher" : before;
   return `searcher.${name}`;
 }

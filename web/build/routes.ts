@@ -1,13 +1,13 @@
-/** Tells the gateway which paths are the application's: for these alone it answers with the page. */
+/** Writes the list of the application's paths, for which the gateway serves the page. */
 import type { Plugin } from "vite";
-import { ROOMS } from "../src/app/rooms.ts";
+import { SECTIONS } from "../src/app/sections.ts";
 
 export function routes(): Plugin {
   return {
     name: "muster-routes",
     apply: "build",
     generateBundle() {
-      this.emitFile({ type: "asset", fileName: "routes.json", source: JSON.stringify({ rooms: ROOMS }) });
+      this.emitFile({ type: "asset", fileName: "routes.json", source: JSON.stringify({ rooms: SECTIONS }) });
     },
   };
 }

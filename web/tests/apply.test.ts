@@ -10,7 +10,7 @@ function experiment(id: string, version: number, progress = 0): Experiment {
   return { id, number: Number(id), name: id, version, progress, state: "active" } as Experiment;
 }
 
-/** As the searcher words it: the best trial under another name, and no word of what it does not know. */
+/** Events in the searcher's format: the best trial under another name, without unknown fields. */
 function event({ id, best, ...told }: Experiment): LiveEvent {
   const { trial, ...rest } = best ?? {};
   const resource = { ...told, experiment_id: id, priority: null, best: best && { ...rest, trial_id: trial } };
@@ -33,7 +33,7 @@ function shown(client: QueryClient): Experiment[] {
   return client.getQueryData<InfiniteData<ExperimentPage>>(LIST)?.pages.flatMap((page) => page.items) ?? [];
 }
 
-it("shows the newest state of each, in its place", () => {
+it("patches the newest state of each experiment in place", () => {
   const client = new QueryClient();
   listing(client, experiment("2", 4), experiment("1", 7));
   const stale = apply(client, [event(experiment("1", 8, 0.5)), event(experiment("1", 9, 0.75))]);
@@ -44,7 +44,7 @@ it("shows the newest state of each, in its place", () => {
   expect(stale.lists).toBe(false);
 });
 
-it("goes back to no older state, in whatever order events come", () => {
+it("ignores older states in any order of events", () => {
   const client = new QueryClient();
   listing(client, experiment("1", 9, 0.9));
   client.setQueryData(keys.experiment(1), experiment("1", 9, 0.9));
@@ -55,7 +55,7 @@ it("goes back to no older state, in whatever order events come", () => {
   expect(newest([event(experiment("1", 5)), event(experiment("1", 2))]).map((one) => one.version)).toEqual([5]);
 });
 
-it("asks a list again that may miss one, and what is read of the experiment", () => {
+it("refetches lists that may lack an experiment, and its other data", () => {
   const client = new QueryClient();
   listing(client, experiment("1", 1));
   const stale = apply(client, [event(experiment("3", 1))]);
@@ -63,13 +63,13 @@ it("asks a list again that may miss one, and what is read of the experiment", ()
   expect([...stale.experiments]).toEqual(["3"]);
 });
 
-it("asks no list again for what only goes on, as hundreds do each second", () => {
+it("does not refetch lists for progress alone", () => {
   const client = new QueryClient();
   listing(client, experiment("9", 1), experiment("8", 1));
   expect(apply(client, [event(experiment("9", 2, 0.2)), event(experiment("3", 40, 0.6))]).lists).toBe(false);
 });
 
-it("asks a filtered list again when a state has changed, and one that is sorted by what moves", () => {
+it("refetches filtered lists after a change of state, and lists sorted by a changing field", () => {
   const client = new QueryClient();
   listingAs(client, keys.experiments({ filter: "state = active" }), experiment("1", 1));
   expect(apply(client, [event({ ...experiment("1", 2), state: "completed" })]).lists).toBe(true);
@@ -89,13 +89,13 @@ it("patches a detail without losing what events do not carry", () => {
   expect(client.getQueryData(keys.experiment(1))).toMatchObject({ progress: 0.5, best: { checkpoint } });
 });
 
-it("asks again for a trial that changed, and for one whose run or checkpoint did", () => {
+it("refetches a trial after a change of it, its run or its checkpoint", () => {
   const told = (kind: string, entity: string, resource: object) => ({ id: "1", kind, entity, experiment: "1", version: 1, resource }) as unknown as LiveEvent;
   const stale = apply(new QueryClient(), [told("trial", "t1", { trial_id: "t1" }), told("run", "r1", { run_id: "r1", trial_id: "t2" })]);
   expect([...stale.trials]).toEqual(["t1", "t2"]);
 });
 
-it("shows labels as they are put, beside whatever else is told of the experiment", () => {
+it("applies label events independently of other changes", () => {
   const client = new QueryClient();
   listing(client, { ...experiment("1", 5), labels: ["old"] });
   client.setQueryData(keys.experiment(1), { ...experiment("1", 5), labels: ["old"] });
@@ -108,14 +108,14 @@ it("shows labels as they are put, beside whatever else is told of the experiment
   expect(apply(client, [labels]).lists).toBe(true);
 });
 
-it("asks again for hyperparameters that are another trial's by now", () => {
+it("refetches hyperparameters when the best trial changes", () => {
   const client = new QueryClient();
   listingAs(client, keys.experiments({ filter: "", hyperparameters: true }), { ...experiment("1", 1), best: best(3) });
   expect(apply(client, [event({ ...experiment("1", 2), best: best(3) })]).lists).toBe(false);
   expect(apply(client, [event({ ...experiment("1", 3), best: best(4) })]).lists).toBe(true);
 });
 
-it("counts groups again, while they are shown, when one may be in another by now", () => {
+it("refetches visible group counts when an experiment may have changed groups", () => {
   const client = new QueryClient();
   listing(client, experiment("1", 1));
   const groups = new QueryObserver(client, { queryKey: keys.experimentGroups({ by: "state" }), queryFn: () => ({ pages: [{ items: [] }] }) });

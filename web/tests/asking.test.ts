@@ -5,7 +5,7 @@ import { Asking } from "@/live/asking";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A page that shows one thing, and a gateway that takes so long to answer. */
+/** A page with one query, and a gateway with a delay. */
 function shown(tookMs: number, meta?: Record<string, unknown>) {
   const client = new QueryClient();
   const told = { asked: 0, answers: [] as number[] };
@@ -21,7 +21,7 @@ function shown(tookMs: number, meta?: Record<string, unknown>) {
   return { client, told, end };
 }
 
-it("lets an answer come that takes longer than things stay as they are", async () => {
+it("does not cancel a slow response while data keeps changing", async () => {
   const { client, told, end } = shown(1700);
   const asking = new Asking(client);
   for (let at = 0; at < 40; at++) {
@@ -33,7 +33,7 @@ it("lets an answer come that takes longer than things stay as they are", async (
   end();
 });
 
-it("asks once more after the last change, and once a second at most", async () => {
+it("refetches after the last change, at most once per second", async () => {
   const { client, told, end } = shown(10);
   const asking = new Asking(client);
   await vi.advanceTimersByTimeAsync(50);
@@ -49,8 +49,8 @@ it("asks once more after the last change, and once a second at most", async () =
   end();
 });
 
-it("lets what may rest do so, and asks it behind the last change all the same", async () => {
-  const { client, told, end } = shown(10, { restsMs: 10_000 });
+it("respects a longer interval and still refetches after the last change", async () => {
+  const { client, told, end } = shown(10, { minIntervalMs: 10_000 });
   const asking = new Asking(client);
   await vi.advanceTimersByTimeAsync(50);
   for (let at = 0; at < 32; at++) {

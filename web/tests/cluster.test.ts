@@ -16,7 +16,7 @@ function worker(more: Partial<Worker>): Worker {
 }
 
 describe("the map", () => {
-  it("shows on each slot who has it, others' slots as somebody's, and what takes no work", () => {
+  it("shows own, other, free and disabled slots", () => {
     const running = [entry(3, 1, { held: [{ worker: "a", slots: [1] }] }), entry(3, 2, { held: [{ worker: "a", slots: [1] }, { worker: "b", slots: [0] }] })];
     const cells = cellsOf(worker({ used_slots: 2, disabled_slots: [3] }), heldBy(running).get("a"));
     expect(cells.map((cell) => cell.kind)).toEqual(["other", "own", "free", "off"]);
@@ -24,12 +24,12 @@ describe("the map", () => {
     expect(countCells(cells)).toEqual({ own: 1, other: 1, free: 1, off: 1 });
   });
 
-  it("draws a slot that is held as held though it takes no more work", () => {
+  it("shows a disabled slot in use as in use", () => {
     const cells = cellsOf(worker({ slots: 1, used_slots: 1, disabled_slots: [0] }), heldBy([entry(3, 1, { held: [{ worker: "a", slots: [0] }] })]).get("a"));
     expect(cells).toMatchObject([{ kind: "own", isDisabled: true }]);
   });
 
-  it("keeps an experiment's colour as long as it runs, and gives the least used one to the next", () => {
+  it("keeps an experiment's colour while it runs and assigns the least used one next", () => {
     const first = coloursOf([entry(5, 1), entry(7, 1)]);
     expect([...first]).toEqual([[5, 1], [7, 2]]);
     const next = coloursOf([entry(4, 1), entry(7, 1)], first);
@@ -44,32 +44,32 @@ describe("the map", () => {
 describe("a move in the queue", () => {
   const queue = [entry(1, 1, { priority: 10 }), entry(2, 1, { priority: 20 }), entry(3, 1, { priority: 30 }), entry(3, 2, { priority: 30 }), entry(4, 1, { priority: 30 })];
 
-  it("takes the priority next to that of the last one it passes", () => {
+  it("uses the priority next to that of the last passed trial", () => {
     expect(planMove(queue, 4, 1)).toEqual({ experiment: 4, from: 30, to: 19 });
     expect(planMove(queue, 0, 2)).toEqual({ experiment: 1, from: 10, to: 21 });
     expect(planMove(queue, 1, 5)).toEqual({ experiment: 2, from: 20, to: 31 });
   });
 
-  it("is none where it passes only its own, or nobody", () => {
+  it("is null if it passes only trials of its experiment, or none", () => {
     expect(planMove(queue, 3, 2)).toBeNull();
     expect(planMove(queue, 2, 2)).toBeNull();
     expect(planMove(queue, 2, 3)).toBeNull();
     expect(planMove(queue, 9, 0)).toBeNull();
   });
 
-  it("never leaves 1 to 99", () => {
+  it("stays within 1 to 99", () => {
     const ends = [entry(1, 1, { priority: 1 }), entry(2, 1, { priority: 1 }), entry(3, 1, { priority: 99 }), entry(4, 1, { priority: 99 })];
     expect(planMove(ends, 1, 0)).toBeNull();
     expect(planMove(ends, 2, 4)).toBeNull();
     expect(planMove(ends, 3, 0)).toEqual({ experiment: 4, from: 99, to: 1 });
   });
 
-  it("counts those of other experiments that it surely passes", () => {
+  it("counts the passed trials of other experiments", () => {
     expect(passes(queue, { experiment: 4, from: 30, to: 15 })).toBe(1);
     expect(passes(queue, { experiment: 1, from: 10, to: 31 })).toBe(4);
   });
 
-  it("by keys leaps over the place behind itself, which is its own", () => {
+  it("skips its own position with the keyboard", () => {
     expect(stepped(2, 2, 1, 5)).toBe(4);
     expect(stepped(4, 2, -1, 5)).toBe(2);
     expect(stepped(2, 2, -1, 5)).toBe(1);
@@ -78,7 +78,7 @@ describe("a move in the queue", () => {
   });
 });
 
-describe("what is said of a start", () => {
+describe("an expected start", () => {
   const now = new Date("2026-11-22T12:00:00Z");
   const later = (seconds: number) => new Date(now.getTime() + 1000 * seconds);
   it.each([
@@ -89,7 +89,7 @@ describe("what is said of a start", () => {
   ])("%i s ahead is %s", (seconds, said) => expect(soon(later(seconds), now)).toBe(said));
 });
 
-it("an address keeps what is well-formed, and nothing else", () => {
+it("reads only valid values from a URL", () => {
   expect(readClusterSearch({ trial: "a-b", pool: "", days: "x", by: 4 })).toEqual({ pool: undefined, trial: "a-b", by: undefined, days: undefined });
   expect(readClusterSearch({ days: 30, by: "user" })).toMatchObject({ by: "user", days: 30 });
 });

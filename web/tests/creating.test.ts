@@ -3,11 +3,11 @@ import keys from "virtual:config-keys";
 import { Problem } from "@/api/problem";
 import { placeAt } from "@/training/completing";
 import { isOnlyUnknown, markOf, overridesOf } from "@/experiments/creating";
-import { leftOut, readRules, USUAL } from "@/experiments/ignoring";
+import { leftOut, readRules, BUILT_IN } from "@/experiments/ignoring";
 import { patchOf } from "@/experiments/merging";
 
 describe("the keys of a config", () => {
-  it("are those of the schema's page", () => {
+  it("are those of docs/config.md", () => {
     const names = (place: string) => (keys[place] ?? []).map((key) => key.name);
     expect(names("")).toContain("entrypoint");
     expect(names("searcher")).toEqual(expect.arrayContaining(["metric", "max_trials", "divisor"]));
@@ -27,15 +27,15 @@ describe("the keys of a config", () => {
   ])("%j, then %j is in %j", (above, before, place) => expect(placeAt(above, before)).toEqual(place));
 });
 
-describe("what is wrong with a config", () => {
+describe("an error in a config", () => {
   const told = (place: string, hint = "") => new Problem({ status: 422, code: "missing_key", detail: "the key is missing", place, hint });
 
-  it("is marked where it stands", () => {
+  it("is marked at its position", () => {
     expect(markOf(told("searcher.name, line 3, column 5", "it is one of …"))).toMatchObject({ line: 3, column: 5 });
     expect(markOf(told("searcher"))).toBeNull();
   });
 
-  it("is told from what nobody can foretell", () => {
+  it("is distinguished from missing data for the plan", () => {
     expect(isOnlyUnknown(told("searcher", "give --steps"))).toBe(true);
     expect(isOnlyUnknown(told("searcher.name, line 3, column 5", "give --steps"))).toBe(false);
     expect(isOnlyUnknown(told("searcher"))).toBe(false);
@@ -43,18 +43,18 @@ describe("what is wrong with a config", () => {
 });
 
 describe("a fork", () => {
-  it("says what is different and nothing else", () => {
+  it("contains only the differences", () => {
     const forked = { config: {}, config_yaml: "name: a\nhyperparameters: {lr: 0.1, width: 8}\nsearcher: {name: single}\n" };
     expect(overridesOf(forked, "name: a\nhyperparameters: {lr: 0.2}\nsearcher: {name: single}\n")).toEqual({ hyperparameters: { lr: 0.2, width: null } });
     expect(overridesOf(forked, forked.config_yaml)).toEqual({});
     expect(() => overridesOf(forked, "- a\n")).toThrow(/mapping/);
   });
 
-  it("takes lists whole", () => expect(patchOf({ a: [1, 2] }, { a: [2] })).toEqual({ a: [2] }));
+  it("replaces lists as a whole", () => expect(patchOf({ a: [1, 2] }, { a: [2] })).toEqual({ a: [2] }));
 });
 
-describe("what stays out of an archive of code", () => {
-  const isOut = (name: string, ...lines: string[]) => leftOut(name, [...USUAL, ...readRules(lines, "file")], () => false) !== null;
+describe("files excluded from the code", () => {
+  const isOut = (name: string, ...lines: string[]) => leftOut(name, [...BUILT_IN, ...readRules(lines, "file")], () => false) !== null;
   const lines = ["# data", "*.csv", "runs/", "!kept.csv", "src/big.bin"];
   it.each([
     ["train.py", false],

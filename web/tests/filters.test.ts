@@ -6,7 +6,7 @@ import { joined, quoted } from "@/parts/expression";
 
 const field = (name: string) => FIELDS.find((one) => one.name === name) as FilterField;
 
-describe("a filter made by clicks", () => {
+describe("a filter condition from the dialog", () => {
   it.each([
     ["name", "contains", 'a "b" \\', 'name contains "a \\"b\\" \\\\"'],
     ["best.value", "<", "0.3", "best.value < 0.3"],
@@ -18,15 +18,15 @@ describe("a filter made by clicks", () => {
     ["name", "contains", "  ", null],
   ])("%s %s %s", (name, operator, value, said) => expect(condition(field(name), operator, value)).toBe(said));
 
-  it("narrows what is filtered already, without changing what that means", () => {
+  it("narrows an existing filter without changing its meaning", () => {
     expect(joined("state = active or state = paused", "owner = ann")).toBe("(state = active or state = paused) and owner = ann");
     expect(joined("", undefined, " owner = ann ")).toBe("owner = ann");
     expect(quoted("tabs\tstay")).toBe('"tabs\tstay"');
   });
 });
 
-describe("the address of the list", () => {
-  it("is a filter and an order", () => {
+describe("the URL of the list", () => {
+  it("contains filter and order", () => {
     const search = readListSearch({ state: "failed", filter: "owner = ann", sort: "-best.value", archived: "true", columns: ["name", 3], other: 1 });
     expect(filterOf(search)).toBe("state in (error, rejected) and owner = ann");
     expect(search.archived).toBe(true);
@@ -35,7 +35,7 @@ describe("the address of the list", () => {
     expect(sortOf(orderOf("name"))).toBe("name");
   });
 
-  it("may have been typed by anybody", () => {
+  it("may contain anything", () => {
     expect(readListSearch({ filter: 3, sort: ["x"], archived: "no", columns: "name" })).toEqual({});
     expect(filterOf({ state: "constructor" })).toBe("");
     const before = { group: "failed" };

@@ -15,7 +15,7 @@ describe("numbers", () => {
     [null, "–"],
   ])("%s is read as %s", (value, said) => expect(formatNumber(value)).toBe(said));
 
-  it("says parts, sizes and money with their units", () => {
+  it("formats shares, sizes and money with units", () => {
     expect(formatPercent(0.256, 1)).toBe("25.6 %");
     expect([formatBytes(999), formatBytes(1_530_000), formatBytes(undefined)]).toEqual(["999 B", "1.53 MB", "–"]);
     expect([formatMoney(1234.5), formatMoney(0.0042), formatMoney(0)]).toEqual(["1,234.50", "0.0042", "0.00"]);
@@ -34,7 +34,7 @@ describe("times", () => {
     [null, "–"],
   ])("%s s last %s", (seconds, said) => expect(formatDuration(seconds)).toBe(said));
 
-  it("are told from now, and to the second in the reader's zone", () => {
+  it("are relative to now, or to the second in the user's time zone", () => {
     const now = new Date("2026-11-22T12:00:00Z");
     const after = (seconds: number) => formatAgo(new Date(now.getTime() - seconds * 1000), now);
     expect([after(2), after(50), after(7300), after(-120)]).toEqual(["now", "50 s ago", "2 h ago", "in 2 min"]);

@@ -61,7 +61,7 @@ it("uses the code of a sign-in link only after a click", async () => {
   await sees("Sign in to Muster");
 });
 
-it("names the session that a link would replace, and keeps it", async () => {
+it("names the session that a link would replace, and can keep it", async () => {
   me = ANN;
   location.hash = "#sign-in=msl_x";
   await shown();
@@ -71,7 +71,7 @@ it("names the session that a link would replace, and keeps it", async () => {
   expect(asked).not.toContain("POST /v1/sign-in/link");
 });
 
-it("asks for a link that is pasted into the tab of the sign-in page", async () => {
+it("asks for confirmation of a link that is pasted into the sign-in page's tab", async () => {
   me = null;
   await shown();
   await sees("Sign in to Muster");

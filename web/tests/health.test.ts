@@ -15,23 +15,23 @@ it("shows each reason once, with the services that report it", () => {
   expect(problemsOf(checks)).toEqual([{ name: "bus", reason: AWAY, services: ["gateway", "searcher"] }]);
 });
 
-it("tells operators the reasons", () => {
+it("shows operators the reasons", () => {
   const shown = renderToStaticMarkup(createElement(Degraded, { health: { state: "degraded", summary: SUMMARY, since: SINCE, checks: [check("gateway", "bus", AWAY)] } }));
   expect(shown).toContain(SUMMARY);
   expect(shown).toContain(AWAY);
 });
 
-it("tells users what it means for them, and no more", () => {
+it("shows users only the effect", () => {
   const shown = renderToStaticMarkup(createElement(Degraded, { health: { state: "degraded", summary: SUMMARY, since: SINCE, checks: [] } }));
   expect(shown).toContain(SUMMARY);
   expect(shown).not.toContain("Failing checks");
 });
 
-it("says of a change whose answer was lost that it may still take effect", async () => {
+it("reports that a change without a response may have been applied", async () => {
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
   vi.stubGlobal("location", { origin: "http://platform" });
   const path = { params: { path: { experiment: "1" } }, baseUrl: "http://platform" };
-  await expect(ask(api.POST("/v1/experiments/{experiment}/pause", path))).rejects.toThrow("may still take effect");
-  await expect(ask(api.GET("/v1/experiments/{experiment}", path))).rejects.not.toThrow("may still take effect");
+  await expect(ask(api.POST("/v1/experiments/{experiment}/pause", path))).rejects.toThrow("may have been applied, or may still be");
+  await expect(ask(api.GET("/v1/experiments/{experiment}", path))).rejects.not.toThrow("may have been applied, or may still be");
   vi.unstubAllGlobals();
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { pressed, standings, wishedFor, withLabel, type Wish } from "@/training/labels";
+import { nextEdit, countLabels, labelsTo, withLabel, type LabelEdit } from "@/training/labels";
 
-describe("a label that is pressed in a list", () => {
-  it("narrows what is shown, once", () => {
+describe("a label that is clicked in a list", () => {
+  it("narrows the list once", () => {
     expect(withLabel(undefined, "vision")).toBe('labels contains "vision"');
     const both = withLabel("state = active or number < 3", 'a "b"');
     expect(both).toBe('(state = active or number < 3) and labels contains "a \\"b\\""');
@@ -11,9 +11,9 @@ describe("a label that is pressed in a list", () => {
 });
 
 describe("labels of several experiments", () => {
-  it("are told with how many have them, new ones last", () => {
+  it("are listed with their counts, new ones last", () => {
     const chosen = [{ labels: ["b", "a"] }, { labels: ["a"] }, { labels: ["c"] }];
-    expect(standings(chosen, ["new", "c"])).toEqual([
+    expect(countLabels(chosen, ["new", "c"])).toEqual([
       { label: "a", count: 2 },
       { label: "b", count: 1 },
       { label: "c", count: 1 },
@@ -26,12 +26,12 @@ describe("labels of several experiments", () => {
     ["what all have is taken, or not", 3, ["remove", "leave"]],
     ["what some have goes to all, to none, and back", 2, ["add", "remove", "leave"]],
   ] as const)("%s", (_, count, steps) => {
-    let wish: Wish = "leave";
-    expect(steps.map(() => (wish = pressed(wish, count, 3)))).toEqual(steps);
+    let edit: LabelEdit = "leave";
+    expect(steps.map(() => (edit = nextEdit(edit, count, 3)))).toEqual(steps);
   });
 
-  it("are changed only where that is wished", () => {
-    const wishes = new Map<string, Wish>([["a", "add"], ["b", "leave"], ["c", "remove"]]);
-    expect([wishedFor(wishes, "add"), wishedFor(wishes, "remove")]).toEqual([["a"], ["c"]]);
+  it("change only after an edit", () => {
+    const edits = new Map<string, LabelEdit>([["a", "add"], ["b", "leave"], ["c", "remove"]]);
+    expect([labelsTo(edits, "add"), labelsTo(edits, "remove")]).toEqual([["a"], ["c"]]);
   });
 });

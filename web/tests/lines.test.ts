@@ -33,7 +33,7 @@ it("draws a curve by its values, interrupted by a cross at the foot where one is
   expect(strokes[1]?.points).toContain("M47,90");
 });
 
-it("interrupts a curve where a logarithmic axis has no place for its value, which is no error", () => {
+it("interrupts a curve at values that a logarithmic axis cannot show", () => {
   const { plot, strokes } = chart(3);
   drawCurves(plot, [curve("a", [1, 25.75, 50.5, 100], [1, 10, 0, 100])], null, COLOURS);
   expect(strokes.map(({ points }) => points)).toEqual(["M0,100 L25,50 M100,0"]);
@@ -46,14 +46,14 @@ it("marks resumed runs and the end of a trial in error", () => {
   expect(strokes[2]?.points).toContain("L103,3");
 });
 
-it("draws the strong curve last and wider", () => {
+it("draws the highlighted curve last and wider", () => {
   const { plot, strokes } = chart();
   drawCurves(plot, [curve("best", [1, 100], [1, 1]), curve("b", [1, 100], [1, 100])], "best", COLOURS);
   expect(strokes.map(({ colour }) => colour)).toEqual(["two", "one"]);
   expect(strokes[1]?.width).toBeGreaterThan(strokes[0]?.width as number);
 });
 
-it("draws dense charts with lines of one pixel, which browsers stroke fast", () => {
+it("draws dense charts with lines of one pixel", () => {
   const { plot, strokes } = chart();
   const many = Array.from({ length: 5000 }, (_, at) => 1 + at / 60);
   drawCurves(plot, [curve("a", many, many)], null, COLOURS);

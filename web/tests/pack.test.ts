@@ -8,7 +8,7 @@ import { CACHES, MARKS, SECRETS } from "@/experiments/ignoring";
 import { filesOfDrop } from "@/experiments/dropping";
 import { pack, sourcesOf } from "@/experiments/pack";
 
-it("is an archive that tar reads, under its own hash", async () => {
+it("is a valid tar archive with its hash", async () => {
   const long = `${"deep/".repeat(30)}ä.py`;
   const sources = [
     { name: "train.py", content: new Blob(["print(1)\n"]) },
@@ -26,7 +26,7 @@ it("is an archive that tar reads, under its own hash", async () => {
   expect(readFileSync(join(folder, "empty"), "utf8")).toBe("");
 });
 
-it("refuses a folder without files, with what to do", async () => {
+it("refuses an empty folder with a hint", async () => {
   await expect(pack({ files: [], leftOut: [] })).rejects.toMatchObject({ code: "code_missing", hint: "choose the folder of the model code" });
 });
 
@@ -34,21 +34,21 @@ const blobs = (files: Record<string, string>) => Object.entries(files).map(([nam
 const sent = async (files: Record<string, string>) => (await sourcesOf(blobs(files))).files.map(({ name }) => name);
 const out = async (files: Record<string, string>) => (await sourcesOf(blobs(files))).leftOut.map(({ path, reason }) => `${reason} ${path}`);
 
-it("leaves likely secrets, profiles and caches here, and says so", async () => {
+it("excludes likely secrets, profiles and caches and lists them", async () => {
   const files = { "train.py": "", ".env": "", ".env.example": "", "a/id_rsa": "", ".git/config": "", ".git/HEAD": "", "s/Local State": "", "s/x": "", "home/client.json": "", "home/secrets/a": "", "b/x.pyc": "" };
   expect(await sent(files)).toEqual([".env.example", "train.py"]);
   expect(await out(files)).toEqual(["secret .env", "secret a/id_rsa", "secret .git/", "secret s/", "secret home/", "cache b/x.pyc"]);
   expect(await sent({ ".musterignore": "!.env", ".env": "" })).toEqual([".env", ".musterignore"]);
 });
 
-it("goes by .gitignore where there is no .musterignore", async () => {
+it("uses .gitignore without a .musterignore", async () => {
   const files = { ".gitignore": "/out\ndata/*.csv\n*.log\n!keep.log\n", "sub/.gitignore": "/deep\n", "out/x": "", "sub/out/x": "", "data/a.csv": "", "data/raw/b.csv": "", "y.log": "", "keep.log": "", "sub/deep/z": "" };
   expect(await sent(files)).toEqual([".gitignore", "data/raw/b.csv", "keep.log", "sub/.gitignore", "sub/out/x"]);
   expect(await out(files)).toEqual(["file out/", "file data/a.csv", "file y.log", "file sub/deep/"]);
   expect(await sent({ ...files, ".musterignore": "sub\ndata\n*.log\n" })).toEqual([".gitignore", ".musterignore", "out/x"]);
 });
 
-it("takes in by .gitignore nothing that is usually left out", async () => {
+it("does not include built-in exclusions by .gitignore", async () => {
   const rules = "*\n!*/\n!*.py\n!*.json\n!*.sqlite\n";
   const files = { "train.py": "", "a/b.py": "", "a/b.json": "", "a/b.csv": "", ".env.example": "", ".git/a.json": "", ".venv/pyvenv.py": "", "a/__pycache__/x.json": "", "fox/cookies.sqlite": "", "kaggle.json": "" };
   expect(await sent({ ...files, ".gitignore": rules })).toEqual(["a/b.json", "a/b.py", "train.py"]);
@@ -66,7 +66,7 @@ it("knows the same patterns as the command line", () => {
 
 type Tree = { [name: string]: Tree | string };
 
-/** As a browser gives it: a part at a time. */
+/** Returns entries like a browser: in chunks. */
 function entryOf(name: string, held: Tree | string): object {
   if (typeof held === "string") return { name, isFile: true, isDirectory: false, file: (resolve: (file: File) => void) => resolve(new File([held], name)) };
   const parts = [...Object.entries(held).map(([inner, one]) => [entryOf(inner, one)]), []];

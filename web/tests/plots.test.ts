@@ -9,14 +9,14 @@ const POINTS = [
 const lineOf = (...objectives: { name: string; smaller_is_better?: boolean }[]) => (pareto(POINTS, objectives).series as { step?: string; lineStyle: { width: number }; data: { name: string }[] }[])[0];
 
 describe("the Pareto front", () => {
-  it("is an edge of steps that no trial is beyond, whichever way is better", () => {
+  it("is a step line for both directions of metrics", () => {
     const line = lineOf({ name: "loss" }, { name: "size" });
     expect(line?.data.map(({ name }) => name)).toEqual(["1.1", "1.2"]);
     expect(line?.step).toBe("end");
     expect(lineOf({ name: "accuracy", smaller_is_better: false }, { name: "size" })?.step).toBe("start");
   });
 
-  it("is points alone where it has a third side that is not seen", () => {
+  it("has points only with a third metric", () => {
     expect(lineOf({ name: "loss" }, { name: "size" }, { name: "latency" })?.lineStyle.width).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { importances, isWide } from "@/charts/relations";
 
-it("gives the hyperparameter its share that the results follow, and none to chance", () => {
+it("gives the share to the hyperparameter that determines the results, and none to chance", () => {
   const samples = Array.from({ length: 60 }, (_, at) => ({
     id: String(at),
     label: "",
@@ -14,6 +14,6 @@ it("gives the hyperparameter its share that the results follow, and none to chan
   for (const { name, share } of found.slice(1)) expect(share, name).toBeLessThan(0.15);
 });
 
-it("takes for logarithmic what spans decades above zero", () => {
+it("uses a logarithmic axis for positive values over decades", () => {
   expect([isWide([1e-4, 1e-1]), isWide([0, 1000]), isWide([8, 16]), isWide(["a"])]).toEqual([true, false, false, false]);
 });

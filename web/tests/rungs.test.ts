@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { rungsOf } from "@/experiment/rungs";
 
-it("gathers who was judged where, as it was judged last, and sees what is no number", () => {
+it("collects the latest judgement per trial and rung, including NaN", () => {
   const judged = (trial: number, time: number, value: unknown, stop: boolean) => ({ kind: "judged", facts: { trial, time, value, stop } }) as never;
   const rungs = rungsOf([judged(1, 4, 0.9, false), judged(2, 1, 0.2, true), judged(1, 1, 0.8, true), judged(1, 1, 0.85, false), judged(3, 1, null, true), { kind: "ended", facts: { trial: 1 } } as never]);
   expect(rungs.map(({ time }) => time)).toEqual([1, 4]);
@@ -12,7 +12,7 @@ it("gathers who was judged where, as it was judged last, and sees what is no num
   ]);
 });
 
-it("calls none stopped that came to the end of its training", () => {
+it("does not count completed trials as stopped", () => {
   const [rung] = rungsOf([{ kind: "judged", facts: { trial: 1, time: 12, value: 0.9, stop: true, at_top: true } } as never]);
   expect(rung?.judged).toEqual([{ trial: 1, value: 0.9, isStopped: false, isAtEnd: true }]);
 });

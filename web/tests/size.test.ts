@@ -1,4 +1,4 @@
-/** What the first page fetches of scripts, compressed as the gateway sends it. */
+/** Compressed size of the scripts that the first page loads. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, it } from "vitest";

@@ -40,7 +40,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-it("goes on behind the last item after a break, so that none is lost or told twice", () => {
+it("resumes after the last item without loss or duplicates", () => {
   const items: unknown[] = [];
   const end = follow({ path: "/v1/events?kind=trial", onItem: (frame) => items.push(frame.data) });
   last().tell({ id: "40" });
@@ -54,7 +54,7 @@ it("goes on behind the last item after a break, so that none is lost or told twi
   end();
 });
 
-it("believes the browser that the network is gone, and goes on when it is back", () => {
+it("follows the browser's offline and online events", () => {
   const items: unknown[] = [];
   const connections: Connection[] = [];
   const end = follow({ path: "/v1/events", onItem: (frame) => items.push(frame.data), onConnection: (now) => connections.push(now) });
@@ -73,7 +73,7 @@ it("believes the browser that the network is gone, and goes on when it is back",
   end();
 });
 
-it("says that something is missing when its place is no longer kept, and goes on from now", () => {
+it("reports a gap if its cursor has expired, and continues from now", () => {
   const gaps: number[] = [];
   const end = follow({ path: "/v1/events", onItem: () => undefined, onGap: () => gaps.push(1) });
   last().tell({ id: "41", event: "trial", data: {} });
@@ -85,7 +85,7 @@ it("says that something is missing when its place is no longer kept, and goes on
   end();
 });
 
-it("waits longer each time, at most ten seconds, and connects no more once it was ended", () => {
+it("backs off up to ten seconds and stops reconnecting when closed", () => {
   const end = follow({ path: "/v1/events", onItem: () => undefined });
   for (let at = 0; at < 12; at += 1) {
     last().close();
@@ -98,7 +98,7 @@ it("waits longer each time, at most ten seconds, and connects no more once it wa
   expect(FakeSocket.made).toHaveLength(13);
 });
 
-it("ends with the stream, and brings the sign-in where the session has ended", () => {
+it("ends with the stream and shows the sign-in page if the session has ended", () => {
   const said: Connection[] = [];
   const refused = vi.fn();
   const stop = credential.onRefused(refused);
@@ -115,7 +115,7 @@ it("ends with the stream, and brings the sign-in where the session has ended", (
   stop();
 });
 
-it("begins anew after a break where the page reads by itself what came meanwhile", () => {
+it("starts from now after a reconnect if the page rereads missed data", () => {
   let begun = 0;
   const end = follow({ path: "/v1/experiments/1/metrics/follow?from_now=true", isFromNow: true, onItem: () => undefined, onBegin: () => (begun += 1) });
   last().tell({ id: "40" });

@@ -6,7 +6,7 @@ import { Markdown } from "@/parts/Markdown";
 const shown = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
 
 describe("notes", () => {
-  it("show the forms of markdown, tables and bare addresses too", () => {
+  it("render Markdown with tables and bare URLs", () => {
     const html = shown("# Title\n## Part\n\nOne *two* **three** `four`\n\n- a\n\n> said\n\n```\nx\n```\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nsee https://example.net/a");
     for (const part of ["<h3>Title</h3>", "<h4>Part</h4>", "<em>two</em>", "<strong>three</strong>", "<code>four</code>", "<li>a</li>", "<blockquote>", "<pre><code>x", "<hr", "<td>1</td>", 'href="https://example.net/a"']) {
       expect(html).toContain(part);
@@ -19,7 +19,7 @@ describe("notes", () => {
     expect(html).toContain("&lt;");
   });
 
-  it("load no pictures", () => {
+  it("load no images", () => {
     expect(shown("![a chart](https://example.net/chart.png)")).toContain("<p>a chart</p>");
   });
 
@@ -35,17 +35,17 @@ describe("notes", () => {
 describe("a line of a log", () => {
   const looks = (line: string) => piecesOf(line).map(({ text, colour, isBold, isDim }) => [text, colour, isBold && "bold", isDim && "dim"].filter(Boolean).join(" "));
 
-  it("keeps its colours and nothing else of its escapes", () => {
+  it("keeps colours and removes other escape sequences", () => {
     expect(looks("\u001b[1;31mred\u001b[22m\u001b[2m dim\u001b[0m plain \u001b[96mbright\u001b[39m not")).toEqual(["red ansi-red bold", " dim ansi-red dim", " plain ", "bright ansi-bright-cyan", " not"]);
     expect(looks("\u001b]0;title\u0007a\u001b[2Kb\u0000c\u001b]8;;javascript:alert(3)\u0007here\u001b]8;;\u0007").join("")).toEqual("abchere");
   });
-  it("is text, whatever it looks like", () => {
+  it("is always text", () => {
     expect(looks("<script>alert(1)</script>")).toEqual(["<script>alert(1)</script>"]);
   });
-  it("shows of a progress bar what was written last", () => {
+  it("shows the last state of a progress bar", () => {
     expect(looks("10 %\r20 %\r30 %\r")).toEqual(["30 %"]);
   });
-  it("shows the sixteen named colours of a palette, and mixed ones as plain text", () => {
+  it("shows sixteen named colours, and other colours as plain text", () => {
     expect(looks("\u001b[38;5;2mgreen\u001b[38:5:9mred\u001b[48;5;1mon red")).toEqual(["green ansi-green", "red ansi-bright-red", "on red ansi-bright-red"]);
     expect(looks("\u001b[31m\u001b[7mFAILED\u001b[0m\u001b[7mplain"), "reversed text keeps its colour").toEqual(["FAILED ansi-red", "plain"]);
     expect(piecesOf("\u001b[38;2;1;31;4mmixed").map(({ text }) => text)).toEqual(["mixed"]);

@@ -15,9 +15,9 @@ const detail = async (method: "POST" | "DELETE", path: string): Promise<string> 
   return lost.message;
 };
 
-it("says of a change that it may have been stored, and of what changes nothing as the SDK has it not", async () => {
+it("reports that a change may have been applied, except for the SDK's list of operations that change nothing", async () => {
   expect(harmless).toHaveLength(5);
-  for (const path of harmless) expect(await detail("POST", path)).toBe("the platform could not be reached");
-  expect(await detail("POST", "/v1/experiments")).toContain("may have been stored");
-  expect(await detail("DELETE", "/v1/sessions")).toContain("may have been stored");
+  for (const path of harmless) expect(await detail("POST", path)).toBe("The platform cannot be reached");
+  expect(await detail("POST", "/v1/experiments")).toContain("may have been applied");
+  expect(await detail("DELETE", "/v1/sessions")).toContain("may have been applied");
 });

@@ -6,7 +6,7 @@ import type { Mark } from "./mapping";
 
 const CodeEditor = lazy(() => import("@/parts/CodeEditor"));
 
-/** A part of a config as YAML, completed as an experiment's is, with a mark where it cannot be read. */
+/** Editor for a fragment of a config in YAML, with completion and syntax errors. */
 export function ConfigField({ label, text, marks, onChange }: { label: string; text: string; marks: readonly Mark[]; onChange: (text: string) => void }) {
   return (
     <div>
@@ -16,7 +16,7 @@ export function ConfigField({ label, text, marks, onChange }: { label: string; t
           <CodeEditor label={label} defaultValue={text} onChange={onChange} marks={marks} completions={completeConfig} hint="resources: …" />
         </Suspense>
       </div>
-      {marks[0] && <p className={css.fault}>line {marks[0].line}: {marks[0].message}</p>}
+      {marks[0] && <p className={css.fault}>Line {marks[0].line}: {marks[0].message}</p>}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/parts/Button";
-import { Listed } from "@/parts/Listed";
+import { QueryTable } from "@/parts/QueryTable";
 import { Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
 import { useMay } from "@/session/session";
@@ -10,7 +10,7 @@ import { policiesQuery, type Policy } from "./data";
 import { PolicyDialog } from "./PolicyDialog";
 import { NewTemplate, TemplateDialog } from "./TemplateDialog";
 
-/** Parts of configs that others build on, and what all configs are held to. */
+/** Config templates, and policies that limit or override configs. */
 export function PoliciesTab() {
   const mayManage = useMay()("policy.manage");
   const all = useQuery(policiesQuery);
@@ -19,33 +19,37 @@ export function PoliciesTab() {
   const [policy, setPolicy] = useState<Policy | "new" | null>(null);
   return (
     <>
-      <Section title="Templates" actions={mayManage && <Button small icon="plus" onClick={() => setNew(true)}>Make one</Button>}>
-        <Listed
-          asked={all}
+      <Section title="Templates" actions={mayManage && <Button small icon="plus" onClick={() => setNew(true)}>Create template</Button>}>
+        <QueryTable
+          query={all}
           items={all.data?.templates}
           idOf={(one) => `${one.workspace ?? ""} ${one.name}`}
-          empty="There is no template"
+          empty="No templates yet"
+          emptyText="A template is part of a config that experiments can build on."
+          emptyAction={mayManage && <Button kind="primary" icon="plus" onClick={() => setNew(true)}>Create template</Button>}
           onOpen={(one) => setTemplate(one.name)}
           columns={[
             { header: "Name", cell: (one) => <b>{one.name}</b> },
-            { header: "Of", cell: (one) => one.workspace ?? "the whole tenant" },
-            { header: "What it is for", cell: (one) => one.description || <span className="muted">–</span> },
+            { header: "Workspace", cell: (one) => one.workspace ?? "all workspaces" },
+            { header: "Description", cell: (one) => one.description || <span className="muted">–</span> },
             { header: "Changed", cell: (one) => <><Time at={one.changed_at} /> by {one.by}</> },
           ]}
         />
       </Section>
-      <Section title="Policies" actions={mayManage && <Button small icon="plus" onClick={() => setPolicy("new")}>Set one</Button>}>
-        <Listed
-          asked={all}
+      <Section title="Policies" actions={mayManage && <Button small icon="plus" onClick={() => setPolicy("new")}>Create policy</Button>}>
+        <QueryTable
+          query={all}
           items={all.data?.policies}
           idOf={(one) => one.workspace ?? ""}
-          empty="Configs are held to nothing"
+          empty="No policies yet"
+          emptyText="A policy limits or overrides what experiment configs may request."
+          emptyAction={mayManage && <Button kind="primary" icon="plus" onClick={() => setPolicy("new")}>Create policy</Button>}
           onOpen={mayManage ? setPolicy : undefined}
           columns={[
-            { header: "For", cell: (one) => <b>{one.workspace ?? "all workspaces"}</b> },
-            { header: "Slots at most", cell: (one) => one.max_slots ?? <span className="muted">–</span>, end: true },
-            { header: "Priority at most", cell: (one) => one.priority_limit ?? <span className="muted">–</span>, end: true },
-            { header: "Set in every config", cell: (one) => Object.keys(one.invariant_config ?? {}).join(", ") || <span className="muted">nothing</span> },
+            { header: "Workspace", cell: (one) => <b>{one.workspace ?? "all workspaces"}</b> },
+            { header: "Max. slots", cell: (one) => one.max_slots ?? <span className="muted">–</span>, end: true },
+            { header: "Priority limit", cell: (one) => one.priority_limit ?? <span className="muted">–</span>, end: true },
+            { header: "Enforced keys", cell: (one) => Object.keys(one.invariant_config ?? {}).join(", ") || <span className="muted">none</span> },
           ]}
         />
       </Section>

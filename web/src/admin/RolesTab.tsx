@@ -3,79 +3,81 @@ import { useState } from "react";
 import { api, ask } from "@/api/client";
 import { ActDialog } from "@/parts/ActDialog";
 import { Button } from "@/parts/Button";
-import { Listed } from "@/parts/Listed";
+import { QueryTable } from "@/parts/QueryTable";
 import { Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
 import { useMay } from "@/session/session";
 import css from "./Admin.module.css";
-import { GiveRole } from "./GiveRole";
+import { AssignRole } from "./AssignRole";
 import { RoleDialog } from "./RoleDialog";
 import { ADMIN, bindingsQuery, rolesQuery, type Binding, type Role } from "./data";
 
-/** What roles let do, and who was given which where; giving, taking, and roles of the tenant's own. */
+/** Role assignments and roles: assign, remove, and define custom roles. */
 export function RolesTab() {
   const may = useMay();
   const roles = useQuery(rolesQuery);
   const bindings = useQuery(bindingsQuery);
-  const [isGiving, setGiving] = useState(false);
-  const [taken, setTaken] = useState<Binding | null>(null);
+  const [isAssigning, setAssigning] = useState(false);
+  const [removed, setRemoved] = useState<Binding | null>(null);
   const [edited, setEdited] = useState<Role | "new" | null>(null);
-  const mayGive = may("access.grant");
+  const mayAssign = may("access.grant");
   return (
     <>
-      <Section title="Given" actions={mayGive && <Button kind="primary" icon="plus" onClick={() => setGiving(true)}>Give a role</Button>}>
-        <Listed
-          asked={bindings}
+      <Section title="Role assignments" actions={mayAssign && <Button kind="primary" icon="plus" onClick={() => setAssigning(true)}>Assign role</Button>}>
+        <QueryTable
+          query={bindings}
           items={bindings.data?.items}
           idOf={(one) => one.id}
-          empty="Nobody was given a role yet"
+          empty="No roles assigned yet"
+          emptyText="Users have no permissions until a role is assigned to them or to one of their groups."
+          emptyAction={mayAssign && <Button kind="primary" icon="plus" onClick={() => setAssigning(true)}>Assign role</Button>}
           columns={[
-            { header: "To", cell: (one) => <b>{whoOf(one)}</b> },
+            { header: "User or group", cell: (one) => <b>{subjectOf(one)}</b> },
             { header: "Role", cell: (one) => one.role },
-            { header: "On", cell: placeOf },
-            { header: "By", cell: (one) => one.by },
-            { header: "Since", cell: (one) => <Time at={one.created_at} /> },
-            ...(mayGive ? [{ header: "", cell: (one: Binding) => <Button small kind="danger" aria-label={`Take ${one.role} from ${whoOf(one)}`} onClick={() => setTaken(one)}>Take</Button>, end: true }] : []),
+            { header: "Scope", cell: scopeOf },
+            { header: "Assigned by", cell: (one) => one.by },
+            { header: "Assigned", cell: (one) => <Time at={one.created_at} /> },
+            ...(mayAssign ? [{ header: "", cell: (one: Binding) => <Button small kind="danger" aria-label={`Remove ${one.role} from ${subjectOf(one)}`} onClick={() => setRemoved(one)}>Remove</Button>, end: true }] : []),
           ]}
         />
       </Section>
-      <Section title="Roles" actions={may("access.manage") && <Button icon="plus" onClick={() => setEdited("new")}>Make a role</Button>}>
-        <Listed
-          asked={roles}
+      <Section title="Roles" actions={may("access.manage") && <Button icon="plus" onClick={() => setEdited("new")}>Create role</Button>}>
+        <QueryTable
+          query={roles}
           items={roles.data?.items}
           idOf={(one) => one.name}
-          empty="There is no role"
+          empty="No roles"
           columns={[
             { header: "Role", cell: (one) => <b>{one.name}</b> },
-            { header: "For", cell: (one) => one.description },
-            { header: "May", cell: (one) => <span className={css.permissions}>{one.permissions.filter((name) => name !== "self").map((name) => <code key={name}>{name}</code>)}</span> },
+            { header: "Description", cell: (one) => one.description },
+            { header: "Permissions", cell: (one) => <span className={css.permissions}>{one.permissions.filter((name) => name !== "self").map((name) => <code key={name}>{name}</code>)}</span> },
             ...(may("access.manage") ? [{ header: "", cell: (one: Role) => !one.built_in && <Button small aria-label={`Change role ${one.name}`} onClick={() => setEdited(one)}>Change</Button>, end: true }] : []),
           ]}
         />
       </Section>
-      {isGiving && <GiveRole onClose={() => setGiving(false)} />}
+      {isAssigning && <AssignRole onClose={() => setAssigning(false)} />}
       {edited && <RoleDialog role={edited === "new" ? null : edited} onClose={() => setEdited(null)} />}
-      {taken && (
+      {removed && (
         <ActDialog
-          title={`Take ${taken.role} from ${whoOf(taken)}`}
-          verb="Take it"
+          title={`Remove ${removed.role} from ${subjectOf(removed)}`}
+          verb="Remove"
           kind="danger"
-          act={() => ask(api.DELETE("/v1/role-bindings/{binding}", { params: { path: { binding: taken.id } } }))}
+          act={() => ask(api.DELETE("/v1/role-bindings/{binding}", { params: { path: { binding: removed.id } } }))}
           stale={ADMIN}
-          said={`${whoOf(taken)} has no longer ${taken.role} on ${placeOf(taken)}`}
-          onClose={() => setTaken(null)}
+          done={`Role ${removed.role} removed from ${subjectOf(removed)} on ${scopeOf(removed)}`}
+          onClose={() => setRemoved(null)}
         >
-          <p>What it let do on {placeOf(taken)} is refused within seconds. What was made stays.</p>
+          <p>Its permissions on {scopeOf(removed)} are revoked within seconds. Existing experiments and other data remain.</p>
         </ActDialog>
       )}
     </>
   );
 }
 
-function whoOf(one: Binding): string {
+function subjectOf(one: Binding): string {
   return one.user ?? `group ${one.group ?? ""}`;
 }
 
-function placeOf(one: Binding): string {
+function scopeOf(one: Binding): string {
   return [one.workspace, one.project].filter(Boolean).join(" / ") || "the whole tenant";
 }

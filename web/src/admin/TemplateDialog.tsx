@@ -5,18 +5,18 @@ import { ActDialog } from "@/parts/ActDialog";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Field } from "@/parts/Field";
-import { Seeing } from "@/parts/Seeing";
+import { LoadForEdit } from "@/parts/LoadForEdit";
 import { useMay } from "@/session/session";
 import css from "./Admin.module.css";
 import { ConfigField } from "./ConfigField";
 import { ADMIN, templateQuery, type Template } from "./data";
 import { readMapping, textOf, type Mapping } from "./mapping";
 
-/** A template as it stands, changed where one may. */
+/** Shows a template; users with `policy.manage` can edit it. */
 export function TemplateDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const mayChange = useMay()("policy.manage");
   return (
-    <Seeing title={name} query={templateQuery(name)} onClose={onClose}>
+    <LoadForEdit title={name} query={templateQuery(name)} onClose={onClose}>
       {(seen) =>
         mayChange ? (
           <EditTemplate seen={seen} onClose={onClose} />
@@ -26,7 +26,7 @@ export function TemplateDialog({ name, onClose }: { name: string; onClose: () =>
           </Dialog>
         )
       }
-    </Seeing>
+    </LoadForEdit>
   );
 }
 
@@ -38,19 +38,19 @@ export function NewTemplate({ onClose }: { onClose: () => void }) {
   const { value, marks } = readMapping(text);
   return (
     <ActDialog
-      title="Make a template"
-      verb="Make it"
+      title="Create a template"
+      verb="Create"
       wide
       isReady={name !== "" && isFilled(value)}
       act={() => ask(api.POST("/v1/templates", { body: { name, description, workspace: workspace.trim() || null, config: (value ?? {}) as Template["config"] } }))}
       stale={ADMIN}
-      said={`template ${name} can be used`}
+      done={`Template ${name} created`}
       onClose={onClose}
     >
       <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} />
-      <Field label="Workspace" value={workspace} hint="Empty: for the whole tenant." onChange={(event) => setWorkspace(event.target.value)} />
-      <Field label="What it is for" value={description} onChange={(event) => setDescription(event.target.value)} />
-      <ConfigField label="Part of a config" text={text} marks={marks} onChange={setText} />
+      <Field label="Workspace" value={workspace} hint="Leave empty for the whole tenant." onChange={(event) => setWorkspace(event.target.value)} />
+      <Field label="Description" value={description} onChange={(event) => setDescription(event.target.value)} />
+      <ConfigField label="Config" text={text} marks={marks} onChange={setText} />
     </ActDialog>
   );
 }
@@ -59,13 +59,13 @@ function EditTemplate({ seen, onClose }: { seen: Seen<Template>; onClose: () => 
   const template = seen.value;
   const [description, setDescription] = useState(template.description);
   const [text, setText] = useState(() => textOf(template.config));
-  const [isGoing, setGoing] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
   const { value, marks } = readMapping(text);
   const params = { path: { template: template.name }, header: ifStill(seen) };
-  if (isGoing) {
+  if (isDeleting) {
     return (
-      <ActDialog title={`Delete template ${template.name}`} verb="Delete it" kind="danger" act={() => ask(api.DELETE("/v1/templates/{template}", { params }))} stale={ADMIN} said={`template ${template.name} is gone`} onClose={onClose}>
-        <p>Experiments that were made from it stay as they are.</p>
+      <ActDialog title={`Delete template ${template.name}`} verb="Delete" kind="danger" act={() => ask(api.DELETE("/v1/templates/{template}", { params }))} stale={ADMIN} done={`Template ${template.name} deleted`} onClose={onClose}>
+        <p>Existing experiments that use it do not change.</p>
       </ActDialog>
     );
   }
@@ -77,13 +77,13 @@ function EditTemplate({ seen, onClose }: { seen: Seen<Template>; onClose: () => 
       isReady={isFilled(value)}
       act={() => ask(api.PATCH("/v1/templates/{template}", { params, body: { description, config: (value ?? {}) as Template["config"] } }))}
       stale={ADMIN}
-      said={`template ${template.name} has changed`}
+      done={`Template ${template.name} saved`}
       onClose={onClose}
     >
-      <Field label="What it is for" value={description} onChange={(event) => setDescription(event.target.value)} />
-      <ConfigField label="Part of a config" text={text} marks={marks} onChange={setText} />
+      <Field label="Description" value={description} onChange={(event) => setDescription(event.target.value)} />
+      <ConfigField label="Config" text={text} marks={marks} onChange={setText} />
       <div className={css.acts}>
-        <Button kind="danger" small icon="trash" onClick={() => setGoing(true)}>Delete this template…</Button>
+        <Button kind="danger" small icon="trash" onClick={() => setDeleting(true)}>Delete this template…</Button>
       </div>
     </ActDialog>
   );

@@ -1,20 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
-import { Listed } from "@/parts/Listed";
+import { QueryTable } from "@/parts/QueryTable";
 import { Time } from "@/parts/Time";
 import { tenantsQuery } from "./data";
 
-/** The tenants of the site, for who keeps it. They are made and deleted by `muster tenant`. */
+/** Lists the tenants of the site for operators. `muster tenant` creates and deletes them. */
 export function TenantsTab() {
   const tenants = useQuery(tenantsQuery);
   return (
-    <Listed
-      asked={tenants}
+    <QueryTable
+      query={tenants}
       items={tenants.data?.items}
       idOf={(one) => one.id}
-      empty="There is no tenant"
+      empty="No tenants"
       columns={[
         { header: "Name", cell: (one) => <b>{one.name}</b> },
-        { header: "Made", cell: (one) => <Time at={one.created_at} /> },
+        { header: "Created", cell: (one) => <Time at={one.created_at} /> },
       ]}
     />
   );

@@ -4,48 +4,49 @@ import { api, ask } from "@/api/client";
 import { ActDialog } from "@/parts/ActDialog";
 import { Button } from "@/parts/Button";
 import { Choice, Field } from "@/parts/Field";
-import { Listed } from "@/parts/Listed";
+import { QueryTable } from "@/parts/QueryTable";
 import { Secret } from "@/parts/Secret";
 import { Time } from "@/parts/Time";
 import { Tools } from "./Tools";
 import { ADMIN, tokensQuery, type Token } from "./data";
 import { DAY_S } from "./time";
 
-/** Access tokens without their secrets; a new one shows its secret once. */
+/** Access tokens. The secret of a new token is shown once. */
 export function TokensTab() {
   const tokens = useQuery(tokensQuery);
   const [isNew, setNew] = useState(false);
-  const [ended, setEnded] = useState<Token | null>(null);
+  const [revoked, setRevoked] = useState<Token | null>(null);
   return (
     <>
       <Tools>
-        <Button kind="primary" icon="plus" onClick={() => setNew(true)}>Make a token</Button>
+        <Button kind="primary" icon="plus" onClick={() => setNew(true)}>Create token</Button>
       </Tools>
-      <Listed
-        asked={tokens}
+      <QueryTable
+        query={tokens}
         items={tokens.data?.items}
         idOf={(one) => one.id}
-        empty="There is no token"
+        empty="No tokens yet"
+        emptyText="A token lets a script or the command line use the API. Create tokens of users and service accounts under Users."
         columns={[
           { header: "Name", cell: (one) => <b>{one.name}</b> },
-          { header: "Does", cell: (one) => (one.user ? `what ${one.user} may${one.scope?.length ? `: ${one.scope.join(", ")}` : ""}` : one.role) },
-          { header: "Made", cell: (one) => <Time at={one.created_at} /> },
-          { header: "Ends", cell: (one) => (one.expires_at ? <Time at={one.expires_at} /> : <span className="muted">never</span>) },
-          { header: "", cell: (one) => (one.revoked_at ? <span className="muted">ended</span> : <Button small kind="danger" onClick={() => setEnded(one)}>End</Button>), end: true },
+          { header: "Permissions", cell: (one) => (one.user ? `of ${one.user}${one.scope?.length ? `: ${one.scope.join(", ")}` : ""}` : `role ${one.role}`) },
+          { header: "Created", cell: (one) => <Time at={one.created_at} /> },
+          { header: "Expires", cell: (one) => (one.expires_at ? <Time at={one.expires_at} /> : <span className="muted">never</span>) },
+          { header: "", cell: (one) => (one.revoked_at ? <span className="muted">revoked</span> : <Button small kind="danger" onClick={() => setRevoked(one)}>Revoke</Button>), end: true },
         ]}
       />
       {isNew && <NewToken onClose={() => setNew(false)} />}
-      {ended && (
+      {revoked && (
         <ActDialog
-          title={`End token ${ended.name}`}
-          verb="End it"
+          title={`Revoke token ${revoked.name}`}
+          verb="Revoke"
           kind="danger"
-          act={() => ask(api.DELETE("/v1/tokens/{token}", { params: { path: { token: ended.id } } }))}
+          act={() => ask(api.DELETE("/v1/tokens/{token}", { params: { path: { token: revoked.id } } }))}
           stale={ADMIN}
-          said={`token ${ended.name} has ended`}
-          onClose={() => setEnded(null)}
+          done={`Token ${revoked.name} revoked`}
+          onClose={() => setRevoked(null)}
         >
-          <p>Whoever uses it is refused within seconds. It cannot be brought back.</p>
+          <p>Requests with this token are refused within seconds. You cannot undo this.</p>
         </ActDialog>
       )}
     </>
@@ -58,19 +59,19 @@ function NewToken({ onClose }: { onClose: () => void }) {
   const [days, setDays] = useState("30");
   return (
     <ActDialog
-      title="Make a token"
-      verb="Make it"
+      title="Create a token"
+      verb="Create"
       isReady={name !== "" && Number(days) > 0}
       act={() => ask(api.POST("/v1/tokens", { body: { name, role, ttl_s: Math.round(Number(days) * DAY_S) } }))}
       stale={ADMIN}
       after={(made) => <Secret of={`token ${made.name}`} text={made.secret} />}
       onClose={onClose}
     >
-      <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} hint="What it is for. It is nobody's: a person's or a program's is made under People." />
+      <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} hint="This token belongs to no user. Create tokens of users and service accounts under Users." />
       <Choice label="Role" value={role} onChange={(event) => setRole(event.target.value as Token["role"])}>
         {(["viewer", "editor", "admin"] as const).map((one) => <option key={one}>{one}</option>)}
       </Choice>
-      <Field label="Days until it ends" inputMode="numeric" value={days} onChange={(event) => setDays(event.target.value)} />
+      <Field label="Expires after (days)" inputMode="numeric" value={days} onChange={(event) => setDays(event.target.value)} />
     </ActDialog>
   );
 }

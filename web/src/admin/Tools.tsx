@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import css from "./Admin.module.css";
 
-/** What can be begun here, at the right over a list. */
+/** Actions above a list, at the right. */
 export function Tools({ children }: { children: ReactNode }) {
   return (
     <div className={css.tools}>

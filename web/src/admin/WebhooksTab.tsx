@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/parts/Button";
-import { Listed } from "@/parts/Listed";
+import { QueryTable } from "@/parts/QueryTable";
 import { State } from "@/parts/State";
 import { useInAddress } from "@/parts/useInAddress";
 import { NewWebhook } from "./NewWebhook";
@@ -9,35 +9,37 @@ import { Tools } from "./Tools";
 import { WebhookDialog } from "./WebhookDialog";
 import { webhooksQuery } from "./data";
 
-/** Where events are sent, and what became of each. */
+/** Webhooks and the state of their deliveries. */
 export function WebhooksTab() {
   const webhooks = useQuery(webhooksQuery);
   const [opened, setOpened] = useInAddress("opened");
   const [isNew, setNew] = useState(false);
-  const shown = webhooks.data?.items.find((one) => one.id === opened);
+  const selected = webhooks.data?.items.find((one) => one.id === opened);
   return (
     <>
       <Tools>
-        <Button kind="primary" icon="plus" onClick={() => setNew(true)}>Make a webhook</Button>
+        <Button kind="primary" icon="plus" onClick={() => setNew(true)}>Create webhook</Button>
       </Tools>
-      <Listed
-        asked={webhooks}
+      <QueryTable
+        query={webhooks}
         items={webhooks.data?.items}
         idOf={(one) => one.id}
-        empty="Nothing is sent elsewhere"
+        empty="No webhooks yet"
+        emptyText="A webhook sends events, such as completed experiments, to a URL, Slack or Alertmanager."
+        emptyAction={<Button kind="primary" icon="plus" onClick={() => setNew(true)}>Create webhook</Button>}
         onOpen={(one) => setOpened(one.id)}
         columns={[
           { header: "Name", cell: (one) => <b>{one.name}</b> },
-          { header: "To", cell: (one) => one.origin },
+          { header: "Receiver", cell: (one) => one.origin },
           { header: "Events", cell: (one) => one.events.join(", ") || "all" },
-          { header: "Of", cell: (one) => one.workspace ?? "the whole tenant" },
+          { header: "Workspace", cell: (one) => one.workspace ?? "all workspaces" },
           { header: "State", cell: (one) => <State quiet state={one.enabled ? "active" : "paused"} /> },
-          { header: "Waiting", cell: (one) => one.waiting, end: true },
-          { header: "Given up", cell: (one) => one.dead, end: true },
+          { header: "Pending", cell: (one) => one.waiting, end: true },
+          { header: "Failed", cell: (one) => one.dead, end: true },
         ]}
       />
       {isNew && <NewWebhook onClose={() => setNew(false)} />}
-      {shown && <WebhookDialog webhook={shown} onClose={() => setOpened(null)} />}
+      {selected && <WebhookDialog webhook={selected} onClose={() => setOpened(null)} />}
     </>
   );
 }

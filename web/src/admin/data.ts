@@ -1,4 +1,4 @@
-/** What the administration's pages ask; nothing of it comes with events, so an action asks again what it changed. */
+/** Queries of the administration pages. No events report their changes, so each action refetches what it changed. */
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { every } from "@/api/every";
@@ -20,7 +20,7 @@ export type Policy = Resource<"ConfigPolicy">;
 
 const limit = 200;
 
-/** All of the administration: an action asks again what of it is shown. */
+/** Key prefix of all administration queries, which each action invalidates. */
 export const ADMIN = ["admin"] as const;
 
 export const usersQuery = queryOptions({
@@ -85,9 +85,9 @@ export const policiesQuery = queryOptions({
   },
 });
 
-/** One thing with the tag that a change of it names; asked anew for each change. */
-function seenQuery<Thing>(part: string, name: string, asked: (signal: AbortSignal) => Parameters<typeof see<Thing>>[0]) {
-  return queryOptions({ queryKey: keys.admin(part, { name }), queryFn: ({ signal }) => see(asked(signal)), staleTime: 0, gcTime: 0 });
+/** An object with its ETag, fetched again for each change. */
+function seenQuery<Thing>(part: string, name: string, fetchOne: (signal: AbortSignal) => Parameters<typeof see<Thing>>[0]) {
+  return queryOptions({ queryKey: keys.admin(part, { name }), queryFn: ({ signal }) => see(fetchOne(signal)), staleTime: 0, gcTime: 0 });
 }
 
 export const templateQuery = (template: string) => seenQuery<Template>("template", template, (signal) => api.GET("/v1/templates/{template}", { params: { path: { template } }, signal }));

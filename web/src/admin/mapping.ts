@@ -1,4 +1,4 @@
-/** Parts of configs as text, and back. Pure. */
+/** Converts config fragments to YAML and back. Pure. */
 import { parseDocument, stringify } from "yaml";
 
 export interface Mark {
@@ -9,12 +9,12 @@ export interface Mark {
 
 export type Mapping = Record<string, unknown>;
 
-/** A config as the text that one edits; nothing for an empty one. */
+/** Returns the config as YAML for the editor; an empty config as an empty string. */
 export function textOf(config: object): string {
   return Object.keys(config).length === 0 ? "" : stringify(config, { lineWidth: 0 });
 }
 
-/** What the text means, or where it means nothing: a config is a mapping of keys, and no text an empty one. */
+/** Parses a config: its value, or null with the errors. Empty text is an empty config. */
 export function readMapping(text: string): { value: Mapping | null; marks: Mark[] } {
   const found = parseDocument(text, { prettyErrors: true });
   if (found.errors.length > 0) {
@@ -22,6 +22,6 @@ export function readMapping(text: string): { value: Mapping | null; marks: Mark[
   }
   const value = found.toJS() as unknown;
   if (value == null) return { value: {}, marks: [] };
-  if (typeof value !== "object" || Array.isArray(value)) return { value: null, marks: [{ line: 1, column: 1, message: "a config is a mapping of keys" }] };
+  if (typeof value !== "object" || Array.isArray(value)) return { value: null, marks: [{ line: 1, column: 1, message: "A config must be a YAML mapping of keys to values." }] };
   return { value: value as Mapping, marks: [] };
 }

@@ -1,14 +1,14 @@
-/** The one way to the gateway: typed by its own description of its operations (`npm run gen`). */
+/** The client of the gateway, typed by its API description (`npm run gen`). */
 import createClient, { type Middleware } from "openapi-fetch";
 import { credential } from "@/api/credential";
 import { asProblem, lost, problemOf } from "./problem";
 import type { paths } from "./schema";
 
-/** Where a session begins: what is refused there ends none. */
-const BEGINNINGS = new Set(["/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/link", "/v1/sign-in/finish"]);
+/** Paths that create a session: a 401 there does not end the current one. */
+const SIGN_IN_PATHS = new Set(["/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/link", "/v1/sign-in/finish"]);
 
-/** What besides only answers: its POST changes nothing. */
-const CHANGES_NOTHING = new Set([...BEGINNINGS, "/v1/plans"]);
+/** POST operations that change nothing. */
+const CHANGES_NOTHING = new Set([...SIGN_IN_PATHS, "/v1/plans"]);
 
 const session: Middleware = {
   onRequest({ request }) {
@@ -16,13 +16,13 @@ const session: Middleware = {
     return request;
   },
   onResponse({ request, response }) {
-    const asksForOne = BEGINNINGS.has(new URL(request.url).pathname) && request.method === "POST";
+    const asksForOne = SIGN_IN_PATHS.has(new URL(request.url).pathname) && request.method === "POST";
     if (response.status === 401 && !asksForOne) credential.refused();
     return undefined;
   },
 };
 
-/** A change whose answer is lost may have been made; a read may just be repeated. */
+/** A change without a response may have been applied; a read can be repeated. */
 async function send(request: Request): Promise<Response> {
   try {
     return await globalThis.fetch(request);
@@ -35,11 +35,11 @@ async function send(request: Request): Promise<Response> {
 export const api = createClient<paths>({ baseUrl: "/", fetch: send });
 api.use(session);
 
-/** The answer of `api.GET(…)` and its kin. Raises Problem for anything that is none. */
-export async function ask<T>(asked: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+/** Returns the response of `api.GET(…)` and other methods. Raises Problem for errors. */
+export async function ask<T>(request: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   let found;
   try {
-    found = await asked;
+    found = await request;
   } catch (thrown) {
     throw asProblem(thrown);
   }

@@ -1,15 +1,15 @@
 /**
- * By what this page's requests count: the session's cookie, which no script can read. Also who came with a token has one: the page holds no
- * secret, and a reload forgets nothing (decision 0197).
+ * Requests authenticate with the session cookie, which scripts cannot read. Signing in with a token creates a session too, so the page holds no
+ * secret and a reload keeps the user signed in (decision 0197).
  */
 type Listener = () => void;
 
 const listeners = new Set<Listener>();
 
 export const credential = {
-  /** What every request says, and no other site's page can. */
+  /** A header on every request, which pages of other sites cannot send. */
   headers: (): Record<string, string> => ({ "Muster-Session": "cookie" }),
-  /** The gateway does not know us any more: whoever shows a page learns it. */
+  /** Notifies subscribers that the gateway no longer accepts the session. */
   refused(): void {
     for (const listener of listeners) listener();
   },

@@ -1,4 +1,4 @@
-/** All pages of a list, where a page needs the whole: up to a bound, and it is told when there is more. */
+/** Reads all pages of a list up to a limit, for pages that need the whole list. */
 interface Paged<Item> {
   items: Item[];
   next_cursor?: string | null;
@@ -6,11 +6,11 @@ interface Paged<Item> {
 
 export interface Everything<Item> {
   items: Item[];
-  /** There is more than was read. */
+  /** The list has more items than were read. */
   isCut: boolean;
 }
 
-/** Reads page after page with the cursor of the one before, `most` items at least. Raises what `read` raises. */
+/** Reads pages until the end or until at least `most` items. Raises what `read` raises. */
 export async function every<Item>(read: (cursor: string | undefined) => Promise<Paged<Item>>, most = 2000): Promise<Everything<Item>> {
   const items: Item[] = [];
   let cursor: string | undefined;

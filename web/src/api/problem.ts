@@ -1,4 +1,4 @@
-/** What went wrong, as the gateway says it (RFC 9457), or as we do where it could not be asked. */
+/** An error as the gateway reports it (RFC 9457), or of a failed connection. */
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
@@ -6,17 +6,17 @@ export class Problem extends Error {
   readonly hint: string | undefined;
   readonly traceId: string | undefined;
 
-  constructor(told: Partial<ProblemDetails> & { status: number; code: string; detail: string }) {
-    super(told.detail);
+  constructor(details: Partial<ProblemDetails> & { status: number; code: string; detail: string }) {
+    super(details.detail);
     this.name = "Problem";
-    this.status = told.status;
-    this.code = told.code;
-    this.place = told.place ?? undefined;
-    this.hint = told.hint ?? undefined;
-    this.traceId = told.trace_id ?? undefined;
+    this.status = details.status;
+    this.code = details.code;
+    this.place = details.place ?? undefined;
+    this.hint = details.hint ?? undefined;
+    this.traceId = details.trace_id ?? undefined;
   }
 
-  /** True where the same request may succeed later. */
+  /** True if the same request may succeed later. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status === 503 || this.status === 504;
   }
@@ -31,23 +31,23 @@ export interface ProblemDetails {
   trace_id?: string | null;
 }
 
-/** The problem in an answer's body; a plain one where the body is none of ours (a proxy's page). */
+/** Returns the problem in a response body; a generic one if the body is not the gateway's (for example a proxy's page). */
 export function problemOf(status: number, body: unknown): Problem {
   if (typeof body === "object" && body !== null && "code" in body && "detail" in body) {
-    const told = body as ProblemDetails;
-    return new Problem({ ...told, status });
+    const details = body as ProblemDetails;
+    return new Problem({ ...details, status });
   }
-  return new Problem({ status, code: "unexpected", detail: `the platform answered ${status} without saying why` });
+  return new Problem({ status, code: "unexpected", detail: `The platform responded with status ${status} and no explanation` });
 }
 
-/** What was thrown by a request that was to change something: where the connection failed, nobody knows whether it was stored. */
+/** Converts an error of a changing request: if the connection failed, it is unknown whether the change was stored. */
 export function lost(thrown: unknown): unknown {
   if (!isNetworks(thrown)) return thrown;
   return new Problem({
     status: 0,
     code: "unreachable",
-    detail: "the platform could not be reached; the change may have been stored and may still take effect",
-    hint: "look whether it did before you repeat it",
+    detail: "The connection to the platform failed. The change may have been applied, or may still be",
+    hint: "check whether it was applied before you repeat it",
   });
 }
 
@@ -55,15 +55,15 @@ function isNetworks(thrown: unknown): boolean {
   return thrown instanceof TypeError && /fetch|network|load failed/i.test(thrown.message);
 }
 
-/** The problem behind whatever was thrown. */
+/** Converts any thrown value to a Problem. */
 export function asProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (isNetworks(thrown)) {
     return new Problem({
       status: 0,
       code: "unreachable",
-      detail: "the platform could not be reached",
-      hint: "the page goes on by itself once it can",
+      detail: "The platform cannot be reached",
+      hint: "this page reconnects automatically",
     });
   }
   const detail = thrown instanceof Error ? thrown.message : String(thrown);

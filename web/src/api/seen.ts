@@ -1,25 +1,25 @@
-/** Changing what one has seen, and nothing that somebody has changed since. */
+/** Conditional changes: an object is changed only if it is still as it was read. */
 import { ask } from "./client";
 import { asProblem } from "./problem";
 
 export interface Seen<Thing> {
   value: Thing;
-  /** Names it as it was. */
+  /** The ETag of the object. */
   tag: string;
 }
 
-/** The answer of `api.GET(…)` with its tag. Raises Problem as `ask` does. */
-export async function see<Thing>(asked: Promise<{ data?: Thing; error?: unknown; response: Response }>): Promise<Seen<Thing>> {
-  const value = await ask(asked);
-  return { value, tag: (await asked).response.headers.get("ETag") ?? "" };
+/** Returns the response of `api.GET(…)` with its ETag. Raises Problem as `ask` does. */
+export async function see<Thing>(request: Promise<{ data?: Thing; error?: unknown; response: Response }>): Promise<Seen<Thing>> {
+  const value = await ask(request);
+  return { value, tag: (await request).response.headers.get("ETag") ?? "" };
 }
 
-/** The header of a change that is made to what was seen alone. */
+/** Returns the header that makes a change conditional on the ETag. */
 export function ifStill({ tag }: Seen<unknown>): { "If-Match": string } {
   return { "If-Match": tag };
 }
 
-/** True where somebody has changed it since it was seen. */
+/** True if the object has changed since it was read. */
 export function isOvertaken(error: unknown): boolean {
   return asProblem(error).code === "precondition_failed";
 }

@@ -1,4 +1,4 @@
-/** The resources by the names that people use, from the generated description. */
+/** Names for the resources in the generated API description. */
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
@@ -17,5 +17,5 @@ export type BulkOutcome = Schemas["BulkOutcome"];
 export type LiveEvent = Schemas["Event"];
 export type PlatformHealth = Schemas["PlatformHealth"];
 export type ServiceCheck = Schemas["ServiceCheck"];
-/** Any other resource by its name in the description. */
+/** A resource by its name in the API description. */
 export type Resource<Name extends keyof Schemas> = Schemas[Name];

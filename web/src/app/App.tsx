@@ -7,7 +7,7 @@ import { router } from "./router";
 const client = new QueryClient({
   defaultOptions: {
     queries: {
-      // What is shown is kept fresh by events: looking at it again asks nothing.
+      // Events keep visible data current, so focusing the window refetches nothing.
       staleTime: 30_000,
       refetchOnWindowFocus: false,
       retry: (count, error) => asProblem(error).isPassing && count < 4,

@@ -2,11 +2,11 @@ import { Link } from "@tanstack/react-router";
 import { Empty, Trouble } from "@/parts/Notes";
 import { Page } from "@/parts/Page";
 
-/** A page that could not be drawn: the rest of the application stands. */
+/** Shown in place of a page that failed to render; the rest of the application keeps working. */
 export function Broken({ error, reset }: { error: unknown; reset: () => void }) {
   return (
     <Page title="Something went wrong">
-      <Trouble error={error} retry={reset} title="This page could not be drawn" />
+      <Trouble error={error} retry={reset} title="This page could not be displayed" />
     </Page>
   );
 }
@@ -14,9 +14,9 @@ export function Broken({ error, reset }: { error: unknown; reset: () => void }) 
 export function NotFound() {
   return (
     <Page title="Not found">
-      <Empty icon="search" title="There is no such page">
+      <Empty icon="search" title="Page not found">
         <p>
-          The address leads nowhere here. <Link to="/">Go to the first room</Link>
+          No page has this address. <Link to="/">Go to the start page</Link>
         </p>
       </Empty>
     </Page>

@@ -6,7 +6,7 @@ import css from "./CommandPalette.module.css";
 import { useCommands, type Command } from "./commands";
 import { useFound } from "./finding";
 
-/** Everything by a few letters: rooms, experiments by number or name, and what can be done here. */
+/** Searches pages, experiments (by number or name) and commands. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
@@ -14,7 +14,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const commands = useCommands(navigate, useMay(), useSignOut());
   const found = useFound(text, navigate);
-  const shown = useMemo(() => [...found, ...matching(commands, text)], [commands, found, text]);
+  const results = useMemo(() => [...found, ...matching(commands, text)], [commands, found, text]);
   useEffect(() => {
     const shownDialog = dialog.current;
     shownDialog?.showModal();
@@ -27,12 +27,12 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   };
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined && shown.length > 0) {
+    if (step !== undefined && results.length > 0) {
       event.preventDefault();
-      setAt((at + step + shown.length) % shown.length);
+      setAt((at + step + results.length) % results.length);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      run(shown[at]);
+      run(results[at]);
     }
   };
   return (
@@ -45,7 +45,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           role="combobox"
           aria-expanded="true"
           aria-controls="palette-list"
-          aria-activedescendant={shown[at] ? `palette-${at}` : undefined}
+          aria-activedescendant={results[at] ? `palette-${at}` : undefined}
           aria-label="Search experiments, pages and commands"
           placeholder="Search experiments, pages, commands"
           onChange={(event) => {
@@ -56,10 +56,10 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
         />
       </div>
       <ul id="palette-list" role="listbox" aria-label="Results" className={css.list}>
-        {shown.map((command, index) => (
+        {results.map((command, index) => (
           <Option key={command.id} command={command} index={index} isAt={index === at} onPick={() => run(command)} onOver={() => setAt(index)} />
         ))}
-        {shown.length === 0 && <li className={css.none}>Nothing is called so</li>}
+        {results.length === 0 && <li className={css.none}>No results</li>}
       </ul>
     </dialog>
   );
@@ -88,6 +88,6 @@ function Option({ command, index, isAt, onPick, onOver }: OptionProps) {
 }
 
 function matching(commands: readonly Command[], text: string): Command[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return commands.filter((command) => words.every((word) => command.label.toLowerCase().includes(word)));
+  const terms = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return commands.filter((command) => terms.every((term) => command.label.toLowerCase().includes(term)));
 }

@@ -5,10 +5,10 @@ import type { PlatformHealth, ServiceCheck } from "@/api/types";
 import { Icon } from "@/parts/Icon";
 import css from "./Health.module.css";
 
-/** Polled, unlike everything else: while the bus is down no event would tell. */
+/** Polled, unlike all other data, because events cannot report it while the bus is down. */
 const EVERY_MS = 15_000;
 
-/** A line over every page while the platform is degraded: what it means for users, and the reasons for operators. */
+/** A banner on every page while the platform is degraded: the effect for users, and the failing checks for operators. */
 export function Health() {
   const { data } = useQuery({
     queryKey: keys.health,

@@ -1,8 +1,8 @@
 import { Navigate } from "@tanstack/react-router";
-import { usePlaces } from "./nav";
+import { useSections } from "./nav";
 
-/** Leads to the first room that is this reader's. */
+/** Redirects to the first section that the user may see. */
 export function Home() {
-  const [first] = usePlaces();
+  const [first] = useSections();
   return first && <Navigate to={first.to} replace />;
 }

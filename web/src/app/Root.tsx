@@ -2,7 +2,7 @@ import { Gate } from "@/session/Gate";
 import { LiveProvider } from "@/live/LiveProvider";
 import { Shell } from "./Shell";
 
-/** Nothing of the application is there for who is not signed in. */
+/** The application is rendered only for signed-in users. */
 export function Root() {
   return (
     <Gate>

@@ -9,11 +9,11 @@ import { useMe, useSignOut } from "@/session/session";
 import { CommandPalette } from "./CommandPalette";
 import { Health } from "./Health";
 import { Mark } from "@/parts/Mark";
-import { usePlaces } from "./nav";
+import { useSections } from "./nav";
 import css from "./Shell.module.css";
 import { setTheme, useTheme } from "@/parts/theme";
 
-/** What stands around every page: where one is, who one is, whether it is live. On a phone it is a bar at the foot. */
+/** The frame of every page: navigation, account and connection state. On a phone it is a bar at the bottom. */
 export function Shell() {
   const [isAsked, setAsked] = useState(false);
   useEffect(() => {
@@ -29,10 +29,10 @@ export function Shell() {
   return (
     <div className={css.shell}>
       <a href="#main" className={css.skip}>
-        Skip to the page
+        Skip to content
       </a>
       <aside className={css.side}>
-        <Link to="/" className={css.brand} aria-label="Muster, to the first room">
+        <Link to="/" className={css.brand} aria-label="Muster, start page">
           <Mark />
           <span>Muster</span>
         </Link>
@@ -41,7 +41,7 @@ export function Shell() {
           <span>Search</span>
           <kbd>Ctrl K</kbd>
         </button>
-        <Places />
+        <Navigation />
         <div className={css.foot}>
           <Live />
           <Account />
@@ -58,30 +58,30 @@ export function Shell() {
   );
 }
 
-function Places() {
+function Navigation() {
   const isPhone = useIsPhone();
-  const shown = usePlaces();
+  const sections = useSections();
   return (
-    <nav className={css.places} aria-label="Rooms">
-      {shown.map((place) => (
-        <Link key={place.to} to={place.to} className={css.place} activeProps={{ "aria-current": "page" }}>
-          <Icon name={place.icon} size={17} />
-          <span>{isPhone ? (place.short ?? place.label) : place.label}</span>
+    <nav className={css.sections} aria-label="Main">
+      {sections.map((section) => (
+        <Link key={section.to} to={section.to} className={css.section} activeProps={{ "aria-current": "page" }}>
+          <Icon name={section.icon} size={17} />
+          <span>{isPhone ? (section.short ?? section.label) : section.label}</span>
         </Link>
       ))}
     </nav>
   );
 }
 
-const SAID = { connecting: "Connecting", open: "Live", lost: "Reconnecting", ended: "Ended" } as const;
+const CONNECTION_LABELS = { connecting: "Connecting", open: "Live", lost: "Reconnecting", ended: "Ended" } as const;
 
 function Live() {
   const connection = useConnection();
   if (connection === null) return null;
   return (
-    <span className={css.live} data-connection={connection} role="status" title="Changes come as they happen; after a break, all of them">
+    <span className={css.live} data-connection={connection} role="status" title="This page updates live. After a lost connection, it catches up.">
       <span className={css.pulse} />
-      {SAID[connection]}
+      {CONNECTION_LABELS[connection]}
     </span>
   );
 }

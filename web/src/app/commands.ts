@@ -1,7 +1,7 @@
 import type { UseNavigateResult } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type IconName } from "@/parts/Icon";
-import { usePlaces } from "./nav";
+import { useSections } from "./nav";
 import { setTheme, useTheme } from "@/parts/theme";
 
 export interface Command {
@@ -12,26 +12,26 @@ export interface Command {
   run: () => void;
 }
 
-/** What can be done from anywhere, by who may. */
+/** Commands that are available on every page, filtered by the user's permissions. */
 export function useCommands(
   navigate: UseNavigateResult<string>,
   may: (permission: string) => boolean,
   signOut: () => Promise<void>,
 ): Command[] {
   const theme = useTheme();
-  const rooms = usePlaces();
+  const sections = useSections();
   return useMemo(() => {
     const other = theme === "dark" ? "light" : "dark";
-    const places = rooms.map((place): Command => ({ id: place.to, label: `Go to ${place.label}`, icon: place.icon, run: () => void navigate({ to: place.to }) }));
+    const pages = sections.map((section): Command => ({ id: section.to, label: `Go to ${section.label}`, icon: section.icon, run: () => void navigate({ to: section.to }) }));
     const create: Command[] = may("experiment.write")
       ? [{ id: "new", label: "New experiment", icon: "plus", run: () => void navigate({ to: "/experiments/new" }) }]
       : [];
     return [
-      ...places,
+      ...pages,
       ...create,
       { id: "theme", label: `Switch to ${other}`, icon: other === "dark" ? "moon" : "sun", run: () => setTheme(other) },
       { id: "docs", label: "Open the API reference", icon: "external", run: () => void window.open("/docs", "_blank", "noopener") },
       { id: "out", label: "Sign out", icon: "signOut", run: () => void signOut() },
     ];
-  }, [navigate, may, rooms, signOut, theme]);
+  }, [navigate, may, sections, signOut, theme]);
 }

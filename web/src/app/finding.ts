@@ -9,7 +9,7 @@ import type { Command } from "./commands";
 
 const MOST = 7;
 
-/** Experiments whose name holds the text, or whose number it is. */
+/** Finds experiments whose name contains the text, or whose number it is. */
 export function useFound(text: string, navigate: UseNavigateResult<string>): Command[] {
   const may = useMay();
   const wanted = useDeferredValue(text.trim().replace(/^#/, ""));

@@ -2,18 +2,18 @@ import { useMemo } from "react";
 import { type IconName } from "@/parts/Icon";
 import { useMay } from "@/session/session";
 
-export interface Place {
+export interface DashboardSection {
   to: "/experiments" | "/compare" | "/cluster" | "/models" | "/admin";
   label: string;
-  /** Where there is little room. */
+  /** Label on phones. */
   short?: string;
   icon: IconName;
-  /** Shown to who may do one of these somewhere; to everybody where none is named. */
+  /** Shown to users with one of these permissions; to everyone if undefined. */
   needs?: readonly string[];
 }
 
-/** The rooms, in the order of the day. */
-const PLACES: readonly Place[] = [
+/** The sections of the dashboard, in the order of the navigation. */
+const SECTIONS: readonly DashboardSection[] = [
   { to: "/experiments", label: "Experiments", icon: "experiments", needs: ["experiment.read"] },
   { to: "/compare", label: "Compare", icon: "compare", needs: ["experiment.read"] },
   { to: "/cluster", label: "Cluster", icon: "cluster" },
@@ -21,8 +21,8 @@ const PLACES: readonly Place[] = [
   { to: "/admin", label: "Administration", short: "Admin", icon: "admin" },
 ];
 
-/** Those that are this reader's: there is always one. */
-export function usePlaces(): readonly Place[] {
+/** Returns the sections that the user may see: always at least one. */
+export function useSections(): readonly DashboardSection[] {
   const may = useMay();
-  return useMemo(() => PLACES.filter((place) => place.needs === undefined || place.needs.some(may)), [may]);
+  return useMemo(() => SECTIONS.filter((section) => section.needs === undefined || section.needs.some(may)), [may]);
 }

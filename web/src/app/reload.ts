@@ -1,4 +1,4 @@
-/** After an upgrade the parts of the page that was open are gone from the gateway: it is loaded anew, once. */
+/** Reloads the page once if a chunk is missing, because an upgrade has replaced the build. */
 const KEPT = "muster.reloaded";
 const AGAIN_MS = 60_000;
 

@@ -1,4 +1,4 @@
-/** Every address of the application. Each room is a file of its own that is fetched when somebody goes there. */
+/** All routes of the application. Each section is a chunk that is loaded on demand. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { readClusterSearch } from "@/cluster/search";
 import { Loading } from "@/parts/Notes";

@@ -12,22 +12,22 @@ import { bounds, logMarks, nearest, nearestTo, type Curve, type Range, type Rang
 import { drawCurves, drawStrong, toneAt, type Colours } from "./lines";
 
 export interface CurveChartProps {
-  /** What it shows, for who cannot see it. */
+  /** Label for screen readers. */
   label: string;
   curves: readonly Curve[];
   height?: number;
   xName: string;
-  /** More comes to these curves: the axes stand still while it fits. */
+  /** The curves grow: the axes stay as they are while the new points fit. */
   isGrowing?: boolean;
   formatX?: (x: number) => string;
   isLogX?: boolean;
   isLogY?: boolean;
   zoom?: Range | null;
   onZoom?: (zoom: Range | null) => void;
-  /** Drawn strongly, such as the best. */
+  /** Id of a highlighted curve, such as the best. */
   strong?: string | null;
   onPick?: (id: string) => void;
-  /** The pointer is on this curve, also from outside: a row of a table. */
+  /** Id of the hovered curve; it can be set from outside, for example by a table row. */
   hovered?: string | null;
   onHover?: (id: string | null) => void;
 }
@@ -56,13 +56,13 @@ export function CurveChart(props: CurveChartProps) {
   const [pointer, setPointer] = useState<Pointer | null>(null);
   const ranges = useRanges(props);
   const marked = pointer?.curve.id ?? props.hovered ?? null;
-  const shown = useRef<Shown>({ ...props, ranges, marked });
-  shown.current = { ...props, ranges, marked };
+  const chart = useRef<Shown>({ ...props, ranges, marked });
+  chart.current = { ...props, ranges, marked };
 
   useEffect(() => {
     const element = ground.current;
     if (element === null) return;
-    const made = new uPlot(optionsOf(shown, overlay, element.clientWidth, height, isLogX, isLogY, setPointer), dataOf(shown.current.ranges), element);
+    const made = new uPlot(optionsOf(chart, overlay, element.clientWidth, height, isLogX, isLogY, setPointer), dataOf(chart.current.ranges), element);
     plot.current = made;
     const watcher = new ResizeObserver(() => element.clientWidth !== made.width && made.setSize({ width: element.clientWidth, height }));
     watcher.observe(element);
@@ -75,7 +75,7 @@ export function CurveChart(props: CurveChartProps) {
   useEffect(() => plot.current?.setData(dataOf(ranges)), [ranges]);
   useEffect(() => plot.current?.redraw(false, false), [props.strong]);
   useEffect(() => {
-    if (plot.current) drawMarked(plot.current, overlay.current, shown.current);
+    if (plot.current) drawMarked(plot.current, overlay.current, chart.current);
   }, [marked]);
   const { onHover } = props;
   useEffect(() => onHover?.(pointer?.curve.id ?? null), [onHover, pointer?.curve.id]);
@@ -89,12 +89,12 @@ export function CurveChart(props: CurveChartProps) {
   );
 }
 
-/** What the chart shows; of curves that grow it stays as it is while they fit. */
+/** Returns the ranges of the axes. For growing curves they stay as they are while the curves fit. */
 function useRanges({ label, xName, curves, zoom = null, isLogX = false, isLogY = false, isGrowing = false }: CurveChartProps): Ranges {
-  const held = useRef<{ ranges: Ranges; of: string } | null>(null);
+  const previous = useRef<{ ranges: Ranges; of: string } | null>(null);
   const of = [label, xName, zoom].join();
-  const ranges = useMemo(() => bounds(curves, zoom, isLogX, isLogY, held.current?.of === of ? held.current.ranges : null), [curves, zoom, isLogX, isLogY, of]);
-  held.current = isGrowing ? { ranges, of } : null;
+  const ranges = useMemo(() => bounds(curves, zoom, isLogX, isLogY, previous.current?.of === of ? previous.current.ranges : null), [curves, zoom, isLogX, isLogY, of]);
+  previous.current = isGrowing ? { ranges, of } : null;
   return ranges;
 }
 
@@ -114,7 +114,7 @@ function Tip({ pointer, props }: { pointer: Pointer; props: CurveChartProps }) {
   );
 }
 
-/** uPlot is given the corners only: the lines are painted. */
+/** uPlot receives only the corners of the ranges; a hook draws the curves. */
 function dataOf({ x, y }: Ranges): uPlot.AlignedData {
   return [
     [x[0], x[1]],
@@ -122,7 +122,7 @@ function dataOf({ x, y }: Ranges): uPlot.AlignedData {
   ];
 }
 
-function optionsOf(shown: RefObject<Shown>, overlay: RefObject<HTMLCanvasElement | null>, width: number, height: number, isLogX: boolean, isLogY: boolean, point: (pointer: Pointer | null) => void): uPlot.Options {
+function optionsOf(chart: RefObject<Shown>, overlay: RefObject<HTMLCanvasElement | null>, width: number, height: number, isLogX: boolean, isLogY: boolean, point: (pointer: Pointer | null) => void): uPlot.Options {
   const axis = {
     stroke: token("--ink-3"),
     font: "11px Inter, sans-serif",
@@ -130,38 +130,38 @@ function optionsOf(shown: RefObject<Shown>, overlay: RefObject<HTMLCanvasElement
     ticks: { show: false },
     border: { show: false },
   };
-  // Its own choice leaves a short axis of x with one mark.
-  const marked = (isLog: boolean, of: "x" | "y", room: number) => (isLog ? { splits: () => logMarks(shown.current.ranges[of], room), filter: (_: uPlot, marks: number[]) => marks } : {});
+  // uPlot's default leaves a short x axis with a single mark.
+  const marked = (isLog: boolean, of: "x" | "y", space: number) => (isLog ? { splits: () => logMarks(chart.current.ranges[of], space), filter: (_: uPlot, marks: number[]) => marks } : {});
   return {
     width,
     height,
     padding: [10, 14, 0, 0],
     legend: { show: false },
-    cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => (shown.current.onZoom?.(null), null) } },
+    cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => (chart.current.onZoom?.(null), null) } },
     scales: {
-      x: { time: false, distr: isLogX ? 3 : 1, range: () => [...shown.current.ranges.x] },
-      y: { distr: isLogY ? 3 : 1, range: () => [...shown.current.ranges.y] },
+      x: { time: false, distr: isLogX ? 3 : 1, range: () => [...chart.current.ranges.x] },
+      y: { distr: isLogY ? 3 : 1, range: () => [...chart.current.ranges.y] },
     },
     axes: [
-      { ...axis, ...marked(isLogX, "x", width / 80), grid: { show: false }, gap: 6, size: 30, space: 80, values: (_, splits) => splits.map((at) => (at === null ? "" : said(at, shown.current.formatX))) },
+      { ...axis, ...marked(isLogX, "x", width / 80), grid: { show: false }, gap: 6, size: 30, space: 80, values: (_, splits) => splits.map((at) => (at === null ? "" : formatTick(at, chart.current.formatX))) },
       { ...axis, ...marked(isLogY, "y", height / 28), gap: 8, size: (_, values) => Math.max(38, 14 + 6.4 * Math.max(0, ...(values ?? []).map((one) => one.length))), values: (_, splits) => splits.map((at) => (at === null ? "" : formatNumber(at))) },
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
     hooks: {
       draw: [
         (plot) => {
-          draw(plot, shown.current);
-          drawMarked(plot, overlay.current, shown.current);
+          draw(plot, chart.current);
+          drawMarked(plot, overlay.current, chart.current);
         },
       ],
-      setSelect: [(plot) => select(plot, shown.current)],
-      setCursor: [(plot) => point(pointerOf(plot, shown.current))],
-      ready: [(plot) => plot.over.addEventListener("click", () => pick(plot, shown.current))],
+      setSelect: [(plot) => select(plot, chart.current)],
+      setCursor: [(plot) => point(pointerOf(plot, chart.current))],
+      ready: [(plot) => plot.over.addEventListener("click", () => pick(plot, chart.current))],
     },
   };
 }
 
-function said(value: number, format: ((value: number) => string) | undefined): string {
+function formatTick(value: number, format: ((value: number) => string) | undefined): string {
   return (format ?? formatNumber)(value);
 }
 
@@ -169,11 +169,11 @@ function draw(plot: uPlot, { label, curves, ranges, strong }: Shown): void {
   const began = performance.now();
   drawCurves(plot, curves, strong ?? null, coloursNow());
   const end = curves.reduce((most, { x }) => Math.max(most, x.at(-1) ?? -Infinity), -Infinity);
-  performance.clearMeasures("muster.curves"); // a page that lives would gather them without end
+  performance.clearMeasures("muster.curves"); // entries would otherwise accumulate
   performance.measure("muster.curves", { start: began, detail: { label, curves: curves.length, reach: Math.min(end, ranges.x[1]) } });
 }
 
-/** Draws the curve under the pointer onto a canvas above the chart, so that the others need not be drawn again. */
+/** Draws the hovered curve on an overlay canvas, so that the other curves are not redrawn. */
 function drawMarked(plot: uPlot, overlay: HTMLCanvasElement | null, { curves, marked }: Shown): void {
   const context = overlay?.getContext("2d");
   if (!context) return;
@@ -205,7 +205,7 @@ function pointerOf(plot: uPlot, { curves }: Shown): Pointer | null {
   return { curve, x, y, left: shift + plot.valToPos(x, "x"), top: plot.over.offsetTop + (Number.isFinite(y) ? plot.valToPos(y, "y") : top) };
 }
 
-function pick(plot: uPlot, shown: Shown): void {
-  const found = pointerOf(plot, shown);
-  if (found) shown.onPick?.(found.curve.id);
+function pick(plot: uPlot, chart: Shown): void {
+  const found = pointerOf(plot, chart);
+  if (found) chart.onPick?.(found.curve.id);
 }

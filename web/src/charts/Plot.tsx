@@ -1,4 +1,4 @@
-/** A plot by ECharts, of which only what the pages draw is taken; a file of its own, fetched with the page that shows one. */
+/** A plot by ECharts, with only the modules that the pages use; a separate chunk, loaded on demand. */
 import { BarChart, CustomChart, LineChart, ParallelChart, ScatterChart } from "echarts/charts";
 import { GridComponent, LegendComponent, ParallelComponent, TooltipComponent, VisualMapComponent } from "echarts/components";
 import { init, use, type EChartsCoreOption } from "echarts/core";
@@ -11,7 +11,7 @@ interface PlotProps {
   label: string;
   option: EChartsCoreOption;
   height?: number;
-  /** The name of the data that was pressed. */
+  /** Called with the name of the clicked data item. */
   onPick?: (name: string) => void;
 }
 

@@ -1,16 +1,16 @@
-/** Curves as numbers: smoothed, bounded, joined, and found under the pointer. Pure. */
+/** Computations on curves: smoothing, ranges, joining and hit tests. Pure. */
 
-/** One line of a chart. `y` holds NaN and the infinities where the script reported them. */
+/** One curve of a chart. `y` contains NaN and infinities as the script reported them. */
 export interface Curve {
   id: string;
   label: string;
   x: Float64Array;
   y: Float64Array;
-  /** Which of the eight colours of curves, from 1; none: by its place. */
+  /** One of the eight series colours, from 1; undefined: by position. */
   tone?: number;
-  /** Where a new run went on: places in `x`. */
+  /** Indices in `x` at which a new run starts. */
   restarts?: readonly number[];
-  /** It ended in an error at its last point. */
+  /** The trial ended in an error at the last point. */
   isBroken?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Ranges {
   y: Range;
 }
 
-/** An exponential moving average that does not begin at zero, of weight 0 (none) to 1; NaN stays where it is and counts for nothing. */
+/** Exponential moving average with bias correction and a weight from 0 (none) to 1. NaN stays in place and is ignored. */
 export function smoothed(y: Float64Array, weight: number): Float64Array {
   if (weight <= 0) return y;
   const found = new Float64Array(y.length);
@@ -40,7 +40,7 @@ export function smoothed(y: Float64Array, weight: number): Float64Array {
   return found;
 }
 
-/** The smallest box around what of a curve lies in a stretch of x and at least at a height. */
+/** Returns the bounding box of the points of a curve within a range of x and above a minimum. */
 function within(x: Float64Array, y: Float64Array, from: number, to: number, leastY: number): Ranges {
   let x0 = Infinity;
   let x1 = -Infinity;
@@ -59,14 +59,14 @@ function within(x: Float64Array, y: Float64Array, from: number, to: number, leas
   return { x: [x0, x1], y: [y0, y1] };
 }
 
-/** Of a box that is kept, its curves fill so much at least. */
+/** Curves must fill at least this share of a range that is kept. */
 const LEAST_FILLED = 0.6;
-/** Curves that have outgrown their box have so much of it before them in the next one. */
+/** Share of free space ahead of curves that have outgrown their range. */
 const ROOM_TO_GROW = 0.125;
 
 /**
- * The box that holds the curves, of x only what is in `zoom`, with room above and below; logarithmic axes leave out what is not above zero.
- * `before`: the box of the same curves when they were shorter. It stays while they fit, so that axes stand still while curves grow; without it the box is the smallest.
+ * Returns the ranges that hold the curves, limited to `zoom` in x, with padding above and below; logarithmic axes ignore values that are not positive.
+ * `before`: the ranges of the same curves when they were shorter. They are kept while the curves fit, so that the axes do not move with each point.
  */
 export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boolean, isLogY: boolean, before: Ranges | null = null): Ranges {
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
@@ -79,32 +79,32 @@ export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boo
   return { x: zoom ?? kept(before?.x, x0, x1, isLogX) ?? grown(before?.x, x0, x1, isLogX), y: kept(before?.y, y0, y1, isLogY) ?? ranged(y0, y1, 0.06, isLogY) };
 }
 
-/** The stretch before, where it still holds what there is and is mostly filled. */
+/** Returns the previous range if the values still fit and mostly fill it. */
 function kept(before: Range | undefined, low: number, high: number, isLog: boolean): Range | null {
   if (before === undefined || !(low >= before[0] && high <= before[1])) return null;
   const length = (from: number, to: number) => (isLog ? Math.log(to / from) : to - from);
   return length(low, high) >= LEAST_FILLED * length(...before) ? before : null;
 }
 
-/** A stretch with room on the right, where one that began as it does has become too short. */
+/** Extends a range to the right if the previous one with the same start has become too short. */
 function grown(before: Range | undefined, low: number, high: number, isLog: boolean): Range {
   const [from, to] = ranged(low, high, 0, isLog);
   const isLonger = before !== undefined && before[0] === from && before[1] < to;
   return [from, isLonger ? ranged(from, to, ROOM_TO_GROW, isLog)[1] : to];
 }
 
-function ranged(low: number, high: number, room: number, isLog: boolean): Range {
+function ranged(low: number, high: number, space: number, isLog: boolean): Range {
   if (low > high) return isLog ? [0.1, 10] : [0, 1];
-  // Averages of one value differ in their last digit; so little is no range.
+  // Averages of a constant differ in the last digit; that is not a range.
   const isOne = high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high));
-  if (isLog) return isOne ? [low / 2, high * 2] : [low / (high / low) ** room, high * (high / low) ** room];
+  if (isLog) return isOne ? [low / 2, high * 2] : [low / (high / low) ** space, high * (high / low) ** space];
   if (isOne) return [low - (Math.abs(low) * 0.1 || 0.5), high + (Math.abs(high) * 0.1 || 0.5)];
-  return [low - (high - low) * room, high + (high - low) * room];
+  return [low - (high - low) * space, high + (high - low) * space];
 }
 
 const LEADING = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1]];
 
-/** The marks of a logarithmic axis: every digit times powers of ten, or 1, 2 and 5, or the powers alone, as there is room; even steps where the axis is too short for two of them. */
+/** Marks of a logarithmic axis: all digits times powers of ten, or 1, 2 and 5, or powers only, depending on the space; even steps if fewer than two fit. */
 export function logMarks([low, high]: Range, most: number): number[] {
   const powers: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) powers.push(power);
@@ -126,7 +126,7 @@ function evenMarks(low: number, high: number, most: number): number[] {
   return marks;
 }
 
-/** The value of a curve at `x`, between its points on a straight line; NaN outside of it. */
+/** Returns the value of a curve at `x` by linear interpolation; NaN outside the curve. */
 export function valueAt(curve: Pick<Curve, "x" | "y">, x: number): number {
   const { x: xs, y: ys } = curve;
   const right = firstFrom(xs, x);
@@ -137,26 +137,26 @@ export function valueAt(curve: Pick<Curve, "x" | "y">, x: number): number {
   return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
 }
 
-/** The first place in a rising row that holds at least `wanted`. */
-export function firstFrom(row: Float64Array, wanted: number): number {
+/** Returns the first index in a sorted list whose value is at least `wanted`. */
+export function firstFrom(row: Float64Array, target: number): number {
   let [low, high] = [0, row.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((row[middle] as number) < wanted) low = middle + 1;
+    if ((row[middle] as number) < target) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** The place in a rising row that lies nearest to `wanted`. */
-export function nearestTo(row: Float64Array, wanted: number): number {
-  const right = firstFrom(row, wanted);
+/** Returns the index in a sorted list whose value is nearest to `wanted`. */
+export function nearestTo(row: Float64Array, target: number): number {
+  const right = firstFrom(row, target);
   if (right === 0) return 0;
   if (right === row.length) return row.length - 1;
-  return (row[right] as number) - wanted < wanted - (row[right - 1] as number) ? right : right - 1;
+  return (row[right] as number) - target < target - (row[right - 1] as number) ? right : right - 1;
 }
 
-/** The curve that passes nearest above or below a point, by `distance` of two values; null where none is within `reach`. */
+/** Returns the curve that is vertically nearest to a point, by `distance`; null if none is within `reach`. */
 export function nearest(curves: readonly Curve[], x: number, y: number, distance: (one: number, other: number) => number, reach: number): Curve | null {
   let [found, least]: [Curve | null, number] = [null, reach];
   for (const curve of curves) {
@@ -166,7 +166,7 @@ export function nearest(curves: readonly Curve[], x: number, y: number, distance
   return found;
 }
 
-/** The best of all that was seen up to each moment: a staircase. */
+/** Returns the best value up to each point, as a step curve. */
 export function bestSoFar(points: readonly { x: number; y: number }[], isSmallerBetter: boolean): { x: Float64Array; y: Float64Array } {
   const sorted = points.filter(({ y }) => Number.isFinite(y)).sort((one, other) => one.x - other.x);
   const xs: number[] = [];

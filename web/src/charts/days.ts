@@ -1,7 +1,7 @@
-/** Amounts by day and name: ordered, cut and added up for bars. Pure. */
+/** Amounts by day and name as series for bars. Pure. */
 
 export interface Amount {
-  /** As 2026-11-22. */
+  /** ISO date, such as 2026-11-22. */
   day: string;
   name: string;
   value: number;
@@ -10,20 +10,20 @@ export interface Amount {
 export interface Series {
   name: string;
   total: number;
-  /** One value for each day. */
+  /** One value per day. */
   values: number[];
 }
 
 const DAY_MS = 86_400_000;
 
-/** The days of UTC that a period touches; its end belongs to none. */
+/** Returns the UTC days that a period touches; its end is exclusive. */
 export function daysBetween(since: string, until: string): string[] {
   const dayOf = (moment: number) => Math.floor(moment / DAY_MS);
   const [first, last] = [dayOf(Date.parse(since)), dayOf(Date.parse(until) - 1)];
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => new Date((first + at) * DAY_MS).toISOString().slice(0, 10));
 }
 
-/** One series for each name, the greatest first, equal ones by name; a day without an amount is zero. */
+/** Returns one series per name, sorted by total descending, then by name; days without an amount are zero. */
 export function seriesOf(amounts: readonly Amount[], days: readonly string[]): Series[] {
   const places = new Map(days.map((day, at) => [day, at]));
   const found = new Map<string, Series>();
@@ -38,7 +38,7 @@ export function seriesOf(amounts: readonly Amount[], days: readonly string[]): S
   return [...found.values()].sort((one, other) => other.total - one.total || (one.name < other.name ? -1 : 1));
 }
 
-/** The first `most` series, and what is left of them as one more. */
+/** Returns the first `most` series and the sum of the others as one more. */
 export function withRest(series: readonly Series[], most: number): Series[] {
   if (series.length <= most + 1) return [...series];
   const left = series.slice(most);

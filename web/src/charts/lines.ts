@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import type { Curve } from "./curve";
 
-/** Charts with more points draw lines one pixel wide, which browsers stroke more than ten times faster than wider ones. */
+/** Charts with more points draw lines of one pixel, which browsers stroke more than ten times faster than wider lines. */
 const MOST_WIDE_POINTS = 4000;
 const MOST_MARKED_CURVES = 60;
 const TONES = 8;
@@ -16,7 +16,7 @@ export interface Colours {
 
 type Place = readonly [x: number, y: number];
 
-/** From a value to its place along an axis of the canvas. */
+/** Maps a value to a pixel position along an axis. */
 type Along = (value: number) => number;
 
 interface Pen {
@@ -25,51 +25,51 @@ interface Pen {
   width: number;
 }
 
-/** The tone of a curve, from 0, by its own or by its place. */
-export function toneAt(curve: Curve, place: number): number {
-  return ((curve.tone ?? place + 1) - 1) % TONES;
+/** Returns the colour index of a curve, from 0: its own, or by position. */
+export function toneAt(curve: Curve, position: number): number {
+  return ((curve.tone ?? position + 1) - 1) % TONES;
 }
 
-/** Draws all curves, the strong one above the others. */
+/** Draws all curves, the highlighted one last. */
 export function drawCurves(plot: uPlot, curves: readonly Curve[], strong: string | null, colours: Colours): void {
   const points = curves.reduce((sum, { x }) => sum + x.length, 0);
   const wide = 1.4 * uPlot.pxRatio;
   const width = points > MOST_WIDE_POINTS ? 1 : wide;
-  // Thinner lines are more opaque, so that curves look as strong.
+  // Thinner lines are more opaque, so that curves look equally strong.
   const alpha = Math.min(1, (opacity(curves.length) * (strong === null ? 1 : 0.75) * wide) / width);
   within(plot, plot.ctx, () => {
-    curves.forEach((curve, place) => {
+    curves.forEach((curve, position) => {
       if (curve.id === strong) return;
-      drawCurve(plot, plot.ctx, curve, { colour: toneOf(curve, place, colours), alpha, width }, colours, curves.length <= MOST_MARKED_CURVES);
+      drawCurve(plot, plot.ctx, curve, { colour: toneOf(curve, position, colours), alpha, width }, colours, curves.length <= MOST_MARKED_CURVES);
     });
   });
   drawStrong(plot, plot.ctx, curves, strong, colours);
 }
 
-/** Draws one curve strongly, onto the chart's canvas or another one of its size. */
+/** Draws one highlighted curve on the chart's canvas or an overlay of the same size. */
 export function drawStrong(plot: uPlot, context: CanvasRenderingContext2D, curves: readonly Curve[], strong: string | null, colours: Colours): void {
-  const place = curves.findIndex(({ id }) => id === strong);
-  const curve = curves[place];
+  const position = curves.findIndex(({ id }) => id === strong);
+  const curve = curves[position];
   if (curve === undefined) return;
-  const pen = { colour: toneOf(curve, place, colours), alpha: 1, width: 2.4 * uPlot.pxRatio };
+  const pen = { colour: toneOf(curve, position, colours), alpha: 1, width: 2.4 * uPlot.pxRatio };
   within(plot, context, () => drawCurve(plot, context, curve, pen, colours, true));
 }
 
-function toneOf(curve: Curve, place: number, { tones }: Colours): string {
-  return tones[toneAt(curve, place)] as string;
+function toneOf(curve: Curve, position: number, { tones }: Colours): string {
+  return tones[toneAt(curve, position)] as string;
 }
 
-/** How opaque one of so many curves is. */
+/** Returns the opacity of each of `count` curves. */
 function opacity(count: number): number {
   return count <= 8 ? 1 : Math.max(0.06, 1 / Math.sqrt(count / 8));
 }
 
-/** Draws within the axes, with room for marks that stand on their edge. */
+/** Clips drawing to the plot area, with a margin for marks on its edge. */
 function within({ bbox }: uPlot, context: CanvasRenderingContext2D, draw: () => void): void {
-  const room = 4 * uPlot.pxRatio;
+  const padding = 4 * uPlot.pxRatio;
   context.save();
   context.beginPath();
-  context.rect(bbox.left - room, bbox.top - room, bbox.width + 2 * room, bbox.height + 2 * room);
+  context.rect(bbox.left - padding, bbox.top - padding, bbox.width + 2 * padding, bbox.height + 2 * padding);
   context.clip();
   context.lineJoin = "round";
   draw();
@@ -78,11 +78,11 @@ function within({ bbox }: uPlot, context: CanvasRenderingContext2D, draw: () => 
 
 function drawCurve(plot: uPlot, context: CanvasRenderingContext2D, curve: Curve, pen: Pen, colours: Colours, hasMarks: boolean): void {
   const [across, up] = [pixelsAlong(plot, "x"), pixelsAlong(plot, "y")];
-  const at = (place: number) => [across(curve.x[place] as number), up(curve.y[place] as number)] as const;
+  const at = (position: number) => [across(curve.x[position] as number), up(curve.y[position] as number)] as const;
   Object.assign(context, { globalAlpha: pen.alpha, strokeStyle: pen.colour, lineWidth: pen.width });
   line(context, curve, across, up);
   if (hasMarks) {
-    for (const place of curve.restarts ?? []) ring(context, at(place), pen.colour, colours.ground);
+    for (const position of curve.restarts ?? []) ring(context, at(position), pen.colour, colours.ground);
     if (curve.x.length === 1) dot(context, at(0), pen.colour);
     if (curve.isBroken && curve.x.length > 0) cross(context, at(curve.x.length - 1), colours.bad);
   }
@@ -90,7 +90,7 @@ function drawCurve(plot: uPlot, context: CanvasRenderingContext2D, curve: Curve,
   for (const x of oddPlaces(curve, across)) cross(context, [x, foot], colours.bad);
 }
 
-/** NaN or infinite where a logarithmic axis cannot show it. */
+/** Returns NaN or an infinity for values that a logarithmic axis cannot show. */
 function pixelsAlong(plot: uPlot, key: "x" | "y"): Along {
   const { min = 0, max = 1, distr } = plot.scales[key] as uPlot.Scale;
   const [from, to] = [plot.valToPos(min, key, true), plot.valToPos(max, key, true)];
@@ -102,13 +102,13 @@ function pixelsAlong(plot: uPlot, key: "x" | "y"): Along {
   return (value) => from + factor * (value - min);
 }
 
-/** Strokes a curve, interrupted where a value has no place on the canvas. */
+/** Strokes a curve with gaps at values that have no position on the canvas. */
 function line(context: CanvasRenderingContext2D, { x, y }: Curve, across: Along, up: Along): void {
   context.beginPath();
   let isDown = false;
-  for (let place = 0; place < x.length; place++) {
-    const px = across(x[place] as number);
-    const py = up(y[place] as number);
+  for (let position = 0; position < x.length; position++) {
+    const px = across(x[position] as number);
+    const py = up(y[position] as number);
     const isShown = Number.isFinite(px) && Number.isFinite(py);
     if (isShown && isDown) context.lineTo(px, py);
     else if (isShown) context.moveTo(px, py);
@@ -117,12 +117,12 @@ function line(context: CanvasRenderingContext2D, { x, y }: Curve, across: Along,
   context.stroke();
 }
 
-/** Where on the canvas values are no finite number, at least as far apart as a cross is wide. */
+/** Returns the positions of values that are not finite, at least one mark's width apart. */
 function oddPlaces({ x, y }: Curve, across: Along): number[] {
   const found: number[] = [];
-  for (let place = 0; place < y.length; place++) {
-    if (Number.isFinite(y[place])) continue;
-    const px = across(x[place] as number);
+  for (let position = 0; position < y.length; position++) {
+    if (Number.isFinite(y[position])) continue;
+    const px = across(x[position] as number);
     if (px - (found.at(-1) ?? -Infinity) >= 6 * uPlot.pxRatio) found.push(px);
   }
   return found;

@@ -1,7 +1,7 @@
-/** How plots by ECharts look. */
+/** Common styles of ECharts plots. */
 import { rgbToken } from "@/parts/theme";
 
-/** A tooltip on the canvas: what it says is text, never markup. */
+/** A tooltip that is drawn on the canvas, so that its content is text, never markup. */
 export function tip() {
   return { backgroundColor: rgbToken("--raised"), borderColor: rgbToken("--line"), textStyle: { color: rgbToken("--ink"), fontSize: 12 }, renderMode: "richText" as const };
 }

@@ -1,22 +1,22 @@
-/** What trials tell of their hyperparameters: numbers, ranks and shares. Pure. */
+/** Importance of hyperparameters from the results of trials. Pure. */
 
 export interface Sample {
   id: string;
   label: string;
-  /** By hyperparameter; numbers, words or nothing. */
+  /** Values by hyperparameter: numbers, strings or undefined. */
   values: Readonly<Record<string, unknown>>;
   result: number;
 }
 
 export interface Importance {
   name: string;
-  /** 0 to 1: the part of the results' variance that groups of equal or near values of it explain alone. */
+  /** From 0 to 1: the share of the results' variance that the hyperparameter explains on its own. */
   share: number;
 }
 
 const MOST_GROUPS = 6;
 
-/** Each hyperparameter's share, the greatest first: omega squared, which does not count what chance alone would explain. */
+/** Returns the share of each hyperparameter, greatest first: omega squared, which corrects for chance. */
 export function importances(samples: readonly Sample[], names: readonly string[]): Importance[] {
   const sound = samples.filter(({ result }) => Number.isFinite(result));
   const found = names.map((name) => ({ name, share: shareOf(sound, name) }));
@@ -34,7 +34,7 @@ function shareOf(samples: readonly Sample[], name: string): number {
   return whole === 0 ? 0 : Math.max(0, Math.min(1, (between - (parts - 1) * noise) / (whole + noise)));
 }
 
-/** The results by words or by equal parts of the sorted numbers. */
+/** Groups the results by category, or by quantiles of numeric values. */
 function grouped(samples: readonly Sample[], name: string): number[][] {
   const distinct = new Set(samples.map(({ values }) => JSON.stringify(values[name] ?? null)));
   const isFew = distinct.size <= MOST_GROUPS || samples.some(({ values }) => typeof values[name] !== "number");
@@ -51,7 +51,7 @@ function grouped(samples: readonly Sample[], name: string): number[][] {
   return Array.from({ length: parts }, (_, at) => sorted.slice(Math.floor((at * sorted.length) / parts), Math.floor(((at + 1) * sorted.length) / parts)).map(({ result }) => result)).filter((group) => group.length > 0);
 }
 
-/** True where a hyperparameter spans more than a factor of fifty, all above zero: its axis is logarithmic. */
+/** True if positive values span more than a factor of 50, so that the axis is logarithmic. */
 export function isWide(values: readonly unknown[]): boolean {
   const numbers = values.filter((value): value is number => typeof value === "number");
   const [least, greatest] = [Math.min(...numbers), Math.max(...numbers)];

@@ -1,4 +1,4 @@
-/** What results come to between the trials of two hyperparameters: a smooth estimate on a grid, only near where something is known. Pure. */
+/** Interpolates the results of trials on a grid of two hyperparameters, only near trials. Pure. */
 import { isWide } from "./relations";
 
 export interface SurfacePoint {
@@ -16,12 +16,12 @@ export interface SurfaceCell {
 }
 
 const CELLS = 40;
-/** Of an axis's length: how far a result reaches (Nadaraya and Watson's estimate with a normal kernel). */
+/** Bandwidth as a share of the axis (Nadaraya–Watson estimate with a Gaussian kernel). */
 const REACH = 0.08;
-/** Less weight than this says that no trial is near. */
+/** Below this total weight, no trial is near. */
 const LEAST_WEIGHT = 0.05;
 
-/** The cells that have a trial near them; none where one of the axes has a single value. */
+/** Returns the cells near trials; none if an axis has a single value. */
 export function surfaceOf(points: readonly SurfacePoint[]): SurfaceCell[] {
   const sound = points.filter(({ x, y, value }) => [x, y, value].every(Number.isFinite));
   const [across, up] = [scaleOf(sound.map(({ x }) => x)), scaleOf(sound.map(({ y }) => y))];
@@ -53,10 +53,10 @@ interface Scale {
   from: (part: number) => number;
 }
 
-/** An axis as a stretch from 0 to 1, by powers where the plot's axis goes by them. */
+/** Scales an axis to 0…1, logarithmically if the plot's axis is logarithmic. */
 function scaleOf(values: readonly number[]): Scale | null {
-  const [turn, back] = isWide(values) ? [Math.log, Math.exp] : [Number, Number];
-  const [least, greatest] = [turn(Math.min(...values)), turn(Math.max(...values))];
+  const [scale, back] = isWide(values) ? [Math.log, Math.exp] : [Number, Number];
+  const [least, greatest] = [scale(Math.min(...values)), scale(Math.max(...values))];
   if (!(least < greatest)) return null;
-  return { to: (value) => (turn(value) - least) / (greatest - least), from: (part) => back(least + part * (greatest - least)) };
+  return { to: (value) => (scale(value) - least) / (greatest - least), from: (part) => back(least + part * (greatest - least)) };
 }

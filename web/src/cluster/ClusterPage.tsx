@@ -6,12 +6,12 @@ import { Tabs, type Tab } from "@/parts/Tabs";
 import { useMay } from "@/session/session";
 import { MapTab } from "./MapTab";
 import { QueueTab } from "./QueueTab";
-import { Seen } from "./Seen";
+import { RefreshButton } from "./RefreshButton";
 
-interface Part extends Tab {
+interface ClusterTab extends Tab {
   id: string;
   needs: string;
-  /** It scrolls by itself. */
+  /** The tab fills the page and scrolls by itself. */
   fills?: boolean;
   Body: ComponentType;
 }
@@ -20,24 +20,24 @@ const InstancesTab = lazy(() => import("./InstancesTab"));
 const UsageTab = lazy(() => import("./UsageTab"));
 const CostTab = lazy(() => import("./CostTab"));
 
-const part = (id: string, label: string, Body: ComponentType, needs: string): Part => ({ id, label, Body, needs, to: "/cluster/$tab", params: { tab: id } });
+const clusterTab = (id: string, label: string, Body: ComponentType, needs: string): ClusterTab => ({ id, label, Body, needs, to: "/cluster/$tab", params: { tab: id } });
 
-const PARTS: readonly Part[] = [
-  { ...part("map", "Map", MapTab, "cluster.read"), to: "/cluster", params: undefined },
-  { ...part("queue", "Queue", QueueTab, "experiment.read"), fills: true },
-  { ...part("machines", "Machines", InstancesTab, "cluster.read"), fills: true },
-  part("usage", "Usage", UsageTab, "cluster.read"),
-  part("cost", "Cost", CostTab, "cluster.manage"),
+const TABS: readonly ClusterTab[] = [
+  { ...clusterTab("map", "Map", MapTab, "cluster.read"), to: "/cluster", params: undefined },
+  { ...clusterTab("queue", "Queue", QueueTab, "experiment.read"), fills: true },
+  { ...clusterTab("machines", "Machines", InstancesTab, "cluster.read"), fills: true },
+  clusterTab("usage", "Usage", UsageTab, "cluster.read"),
+  clusterTab("cost", "Cost", CostTab, "cluster.manage"),
 ];
 
 export default function ClusterPage() {
   const { tab = "map" } = useParams({ strict: false });
   const may = useMay();
-  const shown = PARTS.filter((one) => may(one.needs));
-  const here = shown.find((one) => one.id === tab);
+  const visible = TABS.filter((one) => may(one.needs));
+  const here = visible.find((one) => one.id === tab);
   return (
-    <Page title="Cluster" fills={here?.fills} aside={<Seen />} tabs={<Tabs label="Parts of the cluster" tabs={shown.map((one) => ({ ...one, isHere: one === here }))} />}>
-      <Suspense fallback={<Loading rows={8} />}>{here ? <here.Body /> : <Empty icon="cluster" title="There is nothing here for your role" />}</Suspense>
+    <Page title="Cluster" fills={here?.fills} aside={<RefreshButton />} tabs={<Tabs label="Cluster" tabs={visible.map((one) => ({ ...one, isHere: one === here }))} />}>
+      <Suspense fallback={<Loading rows={8} />}>{here ? <here.Body /> : <Empty icon="cluster" title="This page does not exist, or your role does not permit it" />}</Suspense>
     </Page>
   );
 }

@@ -8,13 +8,13 @@ import { COST_KEYS, costName, lastDays, type CostBy } from "./usage";
 
 const SPANS = [7, 30, 90];
 
-/** What rented machines have cost, day by day: the provider's side of what usage tells of work. */
+/** Cost of rented machines per day, as the provider charges it. */
 export default function CostTab() {
   const search = useSearch({ from: "/cluster/$tab" });
   const by: CostBy = COST_KEYS.find((key) => key.value === search.by)?.value ?? "pool";
   const days = SPANS.includes(search.days ?? 0) ? (search.days ?? 30) : 30;
   const [since, until] = lastDays(days, new Date());
-  const asked = useQuery(costsQuery(since, until));
+  const query = useQuery(costsQuery(since, until));
   return (
     <OverTime
       hours="Machine-hours"
@@ -22,11 +22,11 @@ export default function CostTab() {
       spans={SPANS}
       by={by}
       days={daysBetween(since, `${until}T23:59:59Z`)}
-      rows={asked.data?.items.map((row) => ({ day: row.day, name: costName(row, by), hours: row.hours, cost: row.cost })) ?? []}
-      asked={asked}
-      isKnown={asked.data !== undefined}
-      empty="No machine was rented in these days"
-      note={<Link to="/cluster/$tab" params={{ tab: "usage" }} search={{ measure: "cost" }} className={map.link}>See whose work it was for</Link>}
+      rows={query.data?.items.map((row) => ({ day: row.day, name: costName(row, by), hours: row.hours, cost: row.cost })) ?? []}
+      query={query}
+      isKnown={query.data !== undefined}
+      empty="No machines were rented in this period"
+      note={<Link to="/cluster/$tab" params={{ tab: "usage" }} search={{ measure: "cost" }} className={map.link}>See cost by user and experiment</Link>}
     />
   );
 }

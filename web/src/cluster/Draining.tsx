@@ -9,10 +9,10 @@ import type { Worker } from "./data";
 
 type Order = "drain" | "reclaim" | "undrain";
 
-/** Takes a machine out of service, or back into it; says first what that does to what runs there. */
+/** Drains or undrains a worker; says first how many slots are in use. */
 export function Draining({ worker }: { worker: Worker }) {
   const client = useQueryClient();
-  const [asked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const order = useMutation({
     mutationFn: (what: Order) => {
       const path = { params: { path: { worker: worker.id } } };
@@ -20,8 +20,8 @@ export function Draining({ worker }: { worker: Worker }) {
       return ask(api.POST("/v1/workers/{worker}/drain", { ...path, body: { reclaim: what === "reclaim" } }));
     },
     onSuccess: (_, what) => {
-      setAsked(false);
-      toast(what === "undrain" ? `${worker.id} takes work again` : `${worker.id} takes no more work`);
+      setConfirming(false);
+      toast(what === "undrain" ? `${worker.id} accepts work again` : `Draining ${worker.id}`);
       return client.invalidateQueries({ queryKey: ["cluster", "queue"] });
     },
   });
@@ -30,27 +30,27 @@ export function Draining({ worker }: { worker: Worker }) {
       <>
         {order.error && <Complaint error={order.error} />}
         <Button icon="play" busy={order.isPending} onClick={() => order.mutate("undrain")}>
-          Give it work again
+          Undrain
         </Button>
       </>
     );
   }
-  if (!asked) {
+  if (!isConfirming) {
     return (
-      <Button kind="danger" icon="stop" onClick={() => setAsked(true)}>
+      <Button kind="danger" icon="stop" onClick={() => setConfirming(true)}>
         Drain
       </Button>
     );
   }
   return (
     <>
-      {order.error ? <Complaint error={order.error} /> : <span className="muted">{worker.used_slots > 0 ? `${counted(worker.used_slots, "slot")} in use here:` : "Nothing runs here."}</span>}
+      {order.error ? <Complaint error={order.error} /> : <span className="muted">{worker.used_slots > 0 ? `${counted(worker.used_slots, "slot")} in use.` : "No slots in use."}</span>}
       <Button busy={order.isPending && order.variables === "drain"} onClick={() => order.mutate("drain")}>
-        {worker.used_slots > 0 ? "Let its runs end" : "Drain it"}
+        {worker.used_slots > 0 ? "Wait for its runs" : "Drain"}
       </Button>
       {worker.used_slots > 0 && (
         <Button kind="danger" busy={order.isPending && order.variables === "reclaim"} onClick={() => order.mutate("reclaim")}>
-          Save and move them
+          Preempt its runs
         </Button>
       )}
     </>

@@ -16,11 +16,11 @@ interface ExplainedProps {
   onPriority: (move: Move) => void;
 }
 
-/** Why one trial waits, or that it runs by now: what binds it, who has what it waits for, when it will start, and what would let it start. */
+/** Explains why a trial waits or runs: the reason, the runs that hold the slots, the expected start and changes that would start it. */
 export function Explained({ entry, onClose, onPriority }: ExplainedProps) {
-  const told = useQuery(explanationQuery(entry));
+  const explanation = useQuery(explanationQuery(entry));
   return (
-    <aside className={css.explained} aria-label={`Why trial ${entry.experiment_number}.${entry.trial_number} waits, or where it runs`}>
+    <aside className={css.explained} aria-label={`Explanation of trial ${entry.experiment_number}.${entry.trial_number}`}>
       <header>
         <h2>
           <Link to="/trials/$trial" params={{ trial: entry.trial }}>
@@ -29,27 +29,27 @@ export function Explained({ entry, onClose, onPriority }: ExplainedProps) {
         </h2>
         <IconButton icon="close" label="Close" onClick={onClose} />
       </header>
-      {told.error ? (
-        <Trouble error={told.error} retry={() => void told.refetch()} />
-      ) : told.data === undefined ? (
-        <Loading rows={5} label="asking the scheduler" />
+      {explanation.error ? (
+        <Trouble error={explanation.error} retry={() => void explanation.refetch()} />
+      ) : explanation.data === undefined ? (
+        <Loading rows={5} label="loading the explanation" />
       ) : (
         <>
-          <p className={css.message} data-state={told.data.state}>
-            {told.data.message}
+          <p className={css.message} data-state={explanation.data.state}>
+            {explanation.data.message}
           </p>
-          {told.data.state === "waiting" && (
+          {explanation.data.state === "waiting" && (
             <>
-              <StartBand start={told.data.expected_start} />
-              <Holders told={told.data} />
-              <WaysOut told={told.data} entry={entry} onPriority={onPriority} />
+              <StartBand start={explanation.data.expected_start} />
+              <Holders explanation={explanation.data} />
+              <WaysOut explanation={explanation.data} entry={entry} onPriority={onPriority} />
             </>
           )}
-          {told.data.given_back && (
+          {explanation.data.given_back && (
             <section>
-              <h3>Why it gave its slots back</h3>
+              <h3>Last preemption</h3>
               <p>
-                Run {told.data.given_back.run_number} was asked for them {told.data.given_back.message}.
+                Run {explanation.data.given_back.run_number} was asked to return its slots {explanation.data.given_back.message}.
               </p>
             </section>
           )}
@@ -59,12 +59,12 @@ export function Explained({ entry, onClose, onPriority }: ExplainedProps) {
   );
 }
 
-function Holders({ told }: { told: Explanation }) {
-  const { holders = [], own_runs = 0, other_runs = 0, other_slots = 0 } = told;
+function Holders({ explanation }: { explanation: Explanation }) {
+  const { holders = [], own_runs = 0, other_runs = 0, other_slots = 0 } = explanation;
   if (holders.length === 0 && other_runs === 0) return null;
   return (
     <section>
-      <h3>Who has what it waits for</h3>
+      <h3>Runs that hold the slots</h3>
       <ul className={css.holders}>
         {holders.map((one) => (
           <li key={`${one.experiment_number}.${one.trial_number}`}>
@@ -73,7 +73,7 @@ function Holders({ told }: { told: Explanation }) {
             </Link>
             <span>
               {one.slot_part ?? counted(one.slots, "slot")}
-              {one.leaving && <em>leaving</em>}
+              {one.leaving && <em>ending</em>}
             </span>
             <span className="muted">
               for <Elapsed from={one.since} to={null} />

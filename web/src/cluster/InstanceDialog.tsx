@@ -13,16 +13,16 @@ import { Draining } from "./Draining";
 import css from "./Map.module.css";
 import { workersQuery, type Instance, type Worker } from "./data";
 
-const OVER = new Set(["terminating", "gone", "failed"]);
+const ENDED = new Set(["terminating", "gone", "failed"]);
 
-/** One rented machine: what it is, what it has cost, and giving it back. */
+/** One rented machine: kind, place, cost, and an action that terminates it. */
 export function InstanceDialog({ instance, onClose }: { instance: Instance; onClose: () => void }) {
   const mayManage = useMay()("cluster.manage");
   const workers = useQuery(workersQuery);
   const worker = workers.data?.items.find((one) => one.id === instance.worker);
-  const isOver = OVER.has(instance.state);
+  const hasEnded = ENDED.has(instance.state);
   return (
-    <Dialog title={instance.worker} onClose={onClose} footer={mayManage && !isOver && <GivingBack instance={instance} worker={worker} onDone={onClose} />}>
+    <Dialog title={instance.worker} onClose={onClose} footer={mayManage && !hasEnded && <TerminateActions instance={instance} worker={worker} onDone={onClose} />}>
       <dl className={css.facts}>
         <dt>State</dt>
         <dd>
@@ -30,7 +30,7 @@ export function InstanceDialog({ instance, onClose }: { instance: Instance; onCl
         </dd>
         {instance.reason && (
           <>
-            <dt>Why</dt>
+            <dt>Reason</dt>
             <dd>{instance.reason}</dd>
           </>
         )}
@@ -38,14 +38,14 @@ export function InstanceDialog({ instance, onClose }: { instance: Instance; onCl
         <dd>
           {instance.kind || "–"} by {instance.driver}, {counted(instance.slots, "slot")}
         </dd>
-        <dt>Where</dt>
+        <dt>Location</dt>
         <dd>
           pool {instance.pool}
           {instance.zone && `, zone ${instance.zone}`}
         </dd>
-        <dt>Rented</dt>
+        <dt>Purchase</dt>
         <dd>
-          {instance.purchase.replace("_", " ")}, {formatMoney(instance.price_per_hour)} an hour, {formatMoney(instance.cost)} so far
+          {instance.purchase.replace("_", " ")}, {formatMoney(instance.price_per_hour)} per hour, {formatMoney(instance.cost)} so far
         </dd>
         <dt>Launched</dt>
         <dd>
@@ -59,7 +59,7 @@ export function InstanceDialog({ instance, onClose }: { instance: Instance; onCl
             </dd>
           </>
         )}
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd>
           <code>{instance.id}</code>
         </dd>
@@ -68,36 +68,36 @@ export function InstanceDialog({ instance, onClose }: { instance: Instance; onCl
   );
 }
 
-/** Ending a machine is said twice: what runs there is cut off. A machine that joined can be drained instead. */
-function GivingBack({ instance, worker, onDone }: { instance: Instance; worker: Worker | undefined; onDone: () => void }) {
+/** Terminating a machine kills its runs, so it needs a confirmation. A machine that has joined can be drained instead. */
+function TerminateActions({ instance, worker, onDone }: { instance: Instance; worker: Worker | undefined; onDone: () => void }) {
   const client = useQueryClient();
-  const [asked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const end = useMutation({
     mutationFn: () => ask(api.POST("/v1/instances/{instance}/terminate", { params: { path: { instance: instance.id } } })),
     onSuccess: () => {
-      toast(`${instance.worker} is being ended`);
+      toast(`Terminating ${instance.worker}`);
       onDone();
       return client.invalidateQueries({ queryKey: ["cluster"] });
     },
   });
-  if (asked) {
+  if (isConfirming) {
     return (
       <>
         {end.error ? <Complaint error={end.error} /> : <span className="muted">{lossOf(worker)}</span>}
-        <Button kind="quiet" onClick={() => setAsked(false)}>Keep it</Button>
-        <Button kind="danger" busy={end.isPending} onClick={() => end.mutate()}>End it now</Button>
+        <Button kind="quiet" onClick={() => setConfirming(false)}>Cancel</Button>
+        <Button kind="danger" busy={end.isPending} onClick={() => end.mutate()}>Terminate now</Button>
       </>
     );
   }
   return (
     <>
-      <Button kind="danger" icon="trash" onClick={() => setAsked(true)}>End…</Button>
+      <Button kind="danger" icon="trash" onClick={() => setConfirming(true)}>Terminate…</Button>
       {worker && worker.state !== "lost" && <Draining worker={worker} />}
     </>
   );
 }
 
 function lossOf(worker: Worker | undefined): string {
-  if (!worker || worker.used_slots === 0) return "Nothing runs there.";
-  return `${counted(worker.used_slots, "slot")} in use: its runs go on elsewhere from their last checkpoint.`;
+  if (!worker || worker.used_slots === 0) return "No slots in use.";
+  return `${counted(worker.used_slots, "slot")} in use. Its runs resume on other machines from their last checkpoint.`;
 }

@@ -11,37 +11,37 @@ import { InstanceDialog } from "./InstanceDialog";
 import { useInAddress } from "@/parts/useInAddress";
 import css from "./Instances.module.css";
 import { instancesQuery, type Instance } from "./data";
-import { useMachineNews } from "./useMachineNews";
+import { useMachineEvents } from "./useMachineEvents";
 
 const COLUMNS: readonly Column<Instance>[] = [
   { id: "worker", header: "Machine", width: 150, cell: (one) => <b>{one.worker}</b> },
   { id: "state", header: "State", width: 105, cell: (one) => <State quiet state={one.state} /> },
   { id: "kind", header: "Kind", width: 130, cell: (one) => one.kind || one.driver },
   { id: "zone", header: "Zone", width: 105, cell: (one) => one.zone ?? <span className="muted">–</span> },
-  { id: "purchase", header: "Rented", width: 95, cell: (one) => rentedAs(one) },
+  { id: "purchase", header: "Purchase", width: 95, cell: (one) => rentedAs(one) },
   { id: "pool", header: "Pool", width: 90, cell: (one) => one.pool },
   { id: "slots", header: "Slots", width: 60, end: true, cell: (one) => <span className="number">{one.slots}</span> },
-  { id: "price", header: "An hour", width: 85, end: true, cell: (one) => <span className="number">{formatMoney(one.price_per_hour)}</span> },
-  { id: "cost", header: "So far", width: 95, end: true, cell: (one) => <span className="number">{formatMoney(one.cost)}</span> },
+  { id: "price", header: "Per hour", width: 85, end: true, cell: (one) => <span className="number">{formatMoney(one.price_per_hour)}</span> },
+  { id: "cost", header: "Cost so far", width: 95, end: true, cell: (one) => <span className="number">{formatMoney(one.cost)}</span> },
   { id: "since", header: "Since", width: 85, cell: (one) => <Time at={one.since ?? one.launched_at} /> },
 ];
 
-/** The machines that were rented or started: where, how and for what; one can be drained or ended. */
+/** Rented machines with kind, zone and cost; each can be drained or terminated. */
 export default function InstancesTab() {
-  const { gone = false } = useSearch({ from: "/cluster/$tab" });
+  const { ended = false } = useSearch({ from: "/cluster/$tab" });
   const navigate = useNavigate();
-  const instances = useQuery(instancesQuery(gone));
-  useMachineNews();
+  const instances = useQuery(instancesQuery(ended));
+  useMachineEvents();
   const [opened, setOpened] = useInAddress("opened");
-  const shown = instances.data?.items.find((one) => one.id === opened);
+  const selected = instances.data?.items.find((one) => one.id === opened);
   return (
     <>
       <div className={css.bar}>
         <Segments
-          label="Which machines"
-          value={gone ? "all" : "standing"}
-          options={[{ value: "standing", label: "Those that stand" }, { value: "all", label: "All" }]}
-          onChange={(next) => void navigate({ to: ".", search: (before: object) => ({ ...before, gone: next === "all" || undefined }), replace: true })}
+          label="Machines"
+          value={ended ? "all" : "current"}
+          options={[{ value: "current", label: "Current" }, { value: "all", label: "All" }]}
+          onChange={(next) => void navigate({ to: ".", search: (before: object) => ({ ...before, ended: next === "all" || undefined }), replace: true })}
         />
       </div>
       {instances.error ? (
@@ -59,13 +59,13 @@ export default function InstancesTab() {
             <span className={css.card}>
               <span className={css.line}><b>{one.worker}</b><State quiet state={one.state} /></span>
               <span className="muted">{[one.kind || one.driver, one.zone, rentedAs(one)].filter(Boolean).join(" · ")}</span>
-              <span className="number">{formatMoney(one.price_per_hour)} an hour, {formatMoney(one.cost)} so far</span>
+              <span className="number">{formatMoney(one.price_per_hour)} per hour, {formatMoney(one.cost)} so far</span>
             </span>
           )}
-          empty={<Empty icon="cluster" title={gone ? "No machine was rented yet" : "No rented machine stands now"}>They come when there is work, and go when it is done.</Empty>}
+          empty={<Empty icon="cluster" title={ended ? "No machines were rented yet" : "No rented machines now"}>Pools with a machine pool rent machines when trials wait and return them when they are idle.</Empty>}
         />
       )}
-      {shown && <InstanceDialog instance={shown} onClose={() => setOpened(null)} />}
+      {selected && <InstanceDialog instance={selected} onClose={() => setOpened(null)} />}
     </>
   );
 }

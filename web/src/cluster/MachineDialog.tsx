@@ -7,20 +7,20 @@ import { Time } from "@/parts/Time";
 import { toastProblem } from "@/parts/Toast";
 import { useMay } from "@/session/session";
 import { Draining } from "./Draining";
-import { Slot, saidOf } from "./MachineTile";
+import { Slot, describe } from "./MachineTile";
 import css from "./Map.module.css";
 import type { QueueEntry, Worker } from "./data";
 import { cellsOf, type Cell } from "./slots";
 
 interface MachineDialogProps {
   worker: Worker;
-  held: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
+  slotUse: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
   colours: ReadonlyMap<number, number>;
   onClose: () => void;
 }
 
-/** One machine: how it stands, what has its slots, and taking it or a slot out of service. */
-export function MachineDialog({ worker, held, colours, onClose }: MachineDialogProps) {
+/** One worker: its state, the trials on its slots, and actions to drain it or disable a slot. */
+export function MachineDialog({ worker, slotUse, colours, onClose }: MachineDialogProps) {
   const mayManage = useMay()("cluster.manage");
   return (
     <Dialog title={worker.id} onClose={onClose} footer={mayManage && <Draining worker={worker} />}>
@@ -31,18 +31,18 @@ export function MachineDialog({ worker, held, colours, onClose }: MachineDialogP
         </dd>
         {worker.trouble && (
           <>
-            <dt>Trouble</dt>
+            <dt>Problem</dt>
             <dd>{worker.trouble}</dd>
           </>
         )}
         <dt>Pool</dt>
         <dd>{worker.pool}</dd>
-        <dt>Last heard of</dt>
+        <dt>Last heartbeat</dt>
         <dd>
           <Time at={worker.last_heard} />
         </dd>
         <dt>Trials run as</dt>
-        <dd>{worker.isolated_user ? "a user of their own" : "the worker's own user: it trusts one tenant"}</dd>
+        <dd>{worker.isolated_user ? "separate system users" : "the worker's own system user; for a single trusted tenant only"}</dd>
         {Object.keys(worker.labels ?? {}).length > 0 && (
           <>
             <dt>Labels</dt>
@@ -57,10 +57,10 @@ export function MachineDialog({ worker, held, colours, onClose }: MachineDialogP
         )}
       </dl>
       <ul className={css.slotRows} aria-label="Slots">
-        {cellsOf(worker, held).map((cell) => (
+        {cellsOf(worker, slotUse).map((cell) => (
           <li key={cell.slot}>
             <Slot cell={cell} colours={colours} />
-            <span>{saidOf(cell)}</span>
+            <span>{describe(cell)}</span>
             {mayManage && <SlotSwitch worker={worker.id} cell={cell} />}
           </li>
         ))}
@@ -71,17 +71,17 @@ export function MachineDialog({ worker, held, colours, onClose }: MachineDialogP
 
 function SlotSwitch({ worker, cell }: { worker: string; cell: Cell }) {
   const client = useQueryClient();
-  const turn = useMutation({
+  const toggle = useMutation({
     mutationFn: () => {
-      const asked = { params: { path: { worker } }, body: { slot: cell.slot } };
-      return ask(cell.isDisabled ? api.POST("/v1/workers/{worker}/slots/enable", asked) : api.POST("/v1/workers/{worker}/slots/disable", asked));
+      const request = { params: { path: { worker } }, body: { slot: cell.slot } };
+      return ask(cell.isDisabled ? api.POST("/v1/workers/{worker}/slots/enable", request) : api.POST("/v1/workers/{worker}/slots/disable", request));
     },
     onSuccess: () => client.invalidateQueries({ queryKey: ["cluster", "queue"] }),
     onError: toastProblem,
   });
   return (
-    <Button small kind="quiet" busy={turn.isPending} onClick={() => turn.mutate()}>
-      {cell.isDisabled ? "Use again" : "Take out"}
+    <Button small kind="quiet" busy={toggle.isPending} onClick={() => toggle.mutate()}>
+      {cell.isDisabled ? "Enable" : "Disable"}
     </Button>
   );
 }

@@ -6,22 +6,22 @@ import { cellsOf, type Cell } from "./slots";
 
 interface MachineTileProps {
   worker: Worker;
-  held: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
+  slotUse: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
   colours: ReadonlyMap<number, number>;
   onOpen: () => void;
 }
 
-/** A machine with its slots; a slot leads to the trial that has it. */
-export function MachineTile({ worker, held, colours, onOpen }: MachineTileProps) {
-  const isOdd = worker.state !== "ready" || Boolean(worker.trouble);
+/** A machine with its slots. A slot links to the trial that uses it. */
+export function MachineTile({ worker, slotUse, colours, onOpen }: MachineTileProps) {
+  const hasProblem = worker.state !== "ready" || Boolean(worker.trouble);
   return (
     <li className={css.machine} data-state={worker.state} style={{ "--across": acrossOf(worker.slots) } as React.CSSProperties}>
-      <button type="button" className={css.machineHead} onClick={onOpen} title={`${worker.id}: look closer`}>
+      <button type="button" className={css.machineHead} onClick={onOpen} title={`${worker.id}: show details`}>
         <span className={css.machineName}>{worker.id}</span>
-        {isOdd ? (
+        {hasProblem ? (
           <span className={css.odd}>
             <Icon name="warning" size={12} />
-            {worker.state === "ready" ? "trouble" : worker.state}
+            {worker.state === "ready" ? "problem" : worker.state}
           </span>
         ) : (
           <span className="muted number">
@@ -30,7 +30,7 @@ export function MachineTile({ worker, held, colours, onOpen }: MachineTileProps)
         )}
       </button>
       <div className={css.slots}>
-        {cellsOf(worker, held).map((cell) => (
+        {cellsOf(worker, slotUse).map((cell) => (
           <Slot key={cell.slot} cell={cell} colours={colours} />
         ))}
         {worker.slots === 0 && <span className="muted">no slots</span>}
@@ -39,32 +39,32 @@ export function MachineTile({ worker, held, colours, onOpen }: MachineTileProps)
   );
 }
 
-/** Eights side by side, as machines have them; smaller machines in one row. */
+/** Returns the number of columns: 8, as most machines have multiples of 8 slots; fewer for smaller machines. */
 function acrossOf(slots: number): number {
   return slots <= 8 ? Math.max(slots, 1) : slots <= 64 ? 8 : 16;
 }
 
-/** What a slot does, in words. */
-export function saidOf(cell: Cell): string {
-  const off = cell.isDisabled ? ", takes no more work" : "";
+/** Describes a slot and its use. */
+export function describe(cell: Cell): string {
+  const off = cell.isDisabled ? ", disabled for new work" : "";
   if (cell.kind === "own") return `slot ${cell.slot}: ${cell.owners.map((one) => `trial ${one.experiment_number}.${one.trial_number}`).join(", ")}${off}`;
-  if (cell.kind === "other") return `slot ${cell.slot}: somebody else's, or ending${off}`;
-  return cell.kind === "off" ? `slot ${cell.slot}: takes no work` : `slot ${cell.slot}: free`;
+  if (cell.kind === "other") return `slot ${cell.slot}: used by another tenant, or being released${off}`;
+  return cell.kind === "off" ? `slot ${cell.slot}: disabled` : `slot ${cell.slot}: free`;
 }
 
 export function Slot({ cell, colours }: { cell: Cell; colours: ReadonlyMap<number, number> }) {
   const navigate = useNavigate();
   const owner = cell.owners[0];
-  const said = saidOf(cell);
-  if (owner === undefined) return <span className={`${css.slot} ${css[cell.kind]}`} title={said} role="img" aria-label={said} />;
+  const description = describe(cell);
+  if (owner === undefined) return <span className={`${css.slot} ${css[cell.kind]}`} title={description} role="img" aria-label={description} />;
   return (
     <button
       type="button"
       className={css.slot}
       data-colour={colours.get(owner.experiment_number)}
       data-off={cell.isDisabled || undefined}
-      title={said}
-      aria-label={`${said}: go to it`}
+      title={description}
+      aria-label={`${description}, open the trial`}
       onClick={() => void navigate({ to: "/trials/$trial", params: { trial: owner.trial } })}
     >
       {cell.owners.length > 1 && cell.owners.length}

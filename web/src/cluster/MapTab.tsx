@@ -12,9 +12,9 @@ import { PoolCard } from "./PoolCard";
 import { poolsQuery, runningQuery, waitingQuery, workersQuery, type Pool, type QueueEntry, type Worker } from "./data";
 import { coloursOf, heldBy } from "./slots";
 
-const NOBODY: readonly QueueEntry[] = [];
+const NO_ENTRIES: readonly QueueEntry[] = [];
 
-/** Pools, their machines and each slot of them, coloured by the experiment that has it. */
+/** Pools with their machines and slots, coloured by the experiment that uses the slot. */
 export function MapTab() {
   const maySeeWork = useMay()("experiment.read");
   const pools = useQuery(poolsQuery);
@@ -23,25 +23,25 @@ export function MapTab() {
   const waiting = useQuery({ ...waitingQuery, enabled: maySeeWork });
   const [opened, setOpened] = useInAddress("opened");
   const before = useRef<Map<number, number>>(new Map());
-  const entries = running.data?.items ?? NOBODY;
-  const held = useMemo(() => heldBy(entries), [entries]);
+  const entries = running.data?.items ?? NO_ENTRIES;
+  const slotUse = useMemo(() => heldBy(entries), [entries]);
   const colours = useMemo(() => (before.current = coloursOf(entries, before.current)), [entries]);
   const trouble = pools.error ?? workers.error ?? running.error;
   if (trouble) return <Trouble error={trouble} retry={() => void Promise.all([pools.refetch(), workers.refetch(), running.refetch()])} />;
   if (pools.data === undefined || workers.data === undefined) return <Loading rows={8} />;
-  if (pools.data.items.length === 0) return <Empty icon="cluster" title="There is no pool yet">A pool comes with the first machine that joins: <code>muster worker join</code>.</Empty>;
-  const shown = workers.data.items.find((worker) => worker.id === opened);
+  if (pools.data.items.length === 0) return <Empty icon="cluster" title="No pools yet">A pool groups machines with one scheduling policy. It is created when its first machine joins: run <code>muster worker join</code> on that machine.</Empty>;
+  const selected = workers.data.items.find((worker) => worker.id === opened);
   return (
     <>
       <Totals pools={pools.data.items} workers={workers.data.items} waiting={waiting.data?.items} />
       {colours.size > 0 && <Legend colours={colours} running={entries} hasOthers={hasOthers(workers.data.items, entries)} />}
       <div className={css.pools}>
         {pools.data.items.map((pool) => (
-          <PoolCard key={pool.name} pool={pool} workers={workers.data.items.filter((worker) => worker.pool === pool.name)} held={held} colours={colours} onOpen={setOpened} />
+          <PoolCard key={pool.name} pool={pool} workers={workers.data.items.filter((worker) => worker.pool === pool.name)} slotUse={slotUse} colours={colours} onOpen={setOpened} />
         ))}
       </div>
-      {workers.data.isCut && <p className="muted">Only the first {counted(workers.data.items.length, "machine")} are drawn.</p>}
-      {shown && <MachineDialog worker={shown} held={held.get(shown.id)} colours={colours} onClose={() => setOpened(null)} />}
+      {workers.data.isCut && <p className="muted">Only the first {counted(workers.data.items.length, "machine")} are selected.</p>}
+      {selected && <MachineDialog worker={selected} slotUse={slotUse.get(selected.id)} colours={colours} onClose={() => setOpened(null)} />}
     </>
   );
 }
@@ -56,21 +56,21 @@ function Totals({ pools, workers, waiting }: { pools: readonly Pool[]; workers: 
   const used = pools.reduce((sum, pool) => sum + pool.used_slots, 0);
   const lost = workers.filter((worker) => worker.state === "lost").length;
   const draining = workers.filter((worker) => worker.state === "draining").length;
-  const odd = [lost > 0 && `${lost} lost`, draining > 0 && `${draining} draining`].filter(Boolean).join(", ");
+  const notReady = [lost > 0 && `${lost} lost`, draining > 0 && `${draining} draining`].filter(Boolean).join(", ");
   return (
     <dl className={css.totals}>
-      <Figure label="Slots in use" note={slots ? `${Math.round((100 * used) / slots)} % of what there is` : "no slot yet"}>
+      <Figure label="Slots in use" note={slots ? `${Math.round((100 * used) / slots)} % of all slots` : "no slots yet"}>
         {used} <small>of {slots}</small>
       </Figure>
-      <Figure label="Slots waited for" note="by all tenants">
+      <Figure label="Slots requested" note="by waiting trials of all tenants">
         {pools.reduce((sum, pool) => sum + pool.waiting_slots, 0)}
       </Figure>
       {waiting && (
-        <Figure label="Your trials waiting" note={waiting.length ? <Link to="/cluster/$tab" params={{ tab: "queue" }} className={css.link}>See why</Link> : "nothing waits"}>
+        <Figure label="Your trials waiting" note={waiting.length ? <Link to="/cluster/$tab" params={{ tab: "queue" }} className={css.link}>See why</Link> : "no trials wait"}>
           {waiting.length}
         </Figure>
       )}
-      <Figure label="Machines" note={odd || "all ready"}>
+      <Figure label="Machines" note={notReady || "all ready"}>
         {workers.length}
       </Figure>
     </dl>
@@ -85,7 +85,7 @@ interface LegendProps {
 
 function Legend({ colours, running, hasOthers }: LegendProps) {
   return (
-    <ul className={css.legend} aria-label="What the colours stand for">
+    <ul className={css.legend} aria-label="Legend">
       {[...colours].map(([number, colour]) => (
         <li key={number}>
           <span className={css.swatch} data-colour={colour} />
@@ -98,7 +98,7 @@ function Legend({ colours, running, hasOthers }: LegendProps) {
       {hasOthers && (
         <li>
           <span className={`${css.swatch} ${css.other}`} />
-          Others, or ending
+          Other tenants, or being released
         </li>
       )}
       <li>

@@ -8,22 +8,22 @@ import type { Pool, QueueEntry, Worker } from "./data";
 interface PoolCardProps {
   pool: Pool;
   workers: readonly Worker[];
-  held: ReadonlyMap<string, ReadonlyMap<number, readonly QueueEntry[]>>;
+  slotUse: ReadonlyMap<string, ReadonlyMap<number, readonly QueueEntry[]>>;
   colours: ReadonlyMap<number, number>;
   onOpen: (worker: string) => void;
 }
 
 const ORDERS: Record<string, string> = { fifo: "first come, first served", priority: "by priority", fair_share: "by fair share" };
 
-/** One pool: how it is shared, how full it is, and its machines. */
-export function PoolCard({ pool, workers, held, colours, onOpen }: PoolCardProps) {
+/** One pool: its scheduling policy, its usage and its machines. */
+export function PoolCard({ pool, workers, slotUse, colours, onOpen }: PoolCardProps) {
   const rules = [
     ORDERS[pool.rules.order] ?? pool.rules.order,
     pool.rules.preemption && "preempts",
-    pool.rules.elastic && "lends idle slots",
-    pool.exclusive && "a machine serves one tenant at a time",
+    pool.rules.elastic && "elastic trials use idle slots",
+    pool.exclusive && "one tenant per machine at a time",
   ].filter(Boolean);
-  const part = pool.slots ? pool.used_slots / pool.slots : 0;
+  const share = pool.slots ? pool.used_slots / pool.slots : 0;
   return (
     <Card className={css.pool}>
       <header className={css.poolHead}>
@@ -35,21 +35,21 @@ export function PoolCard({ pool, workers, held, colours, onOpen }: PoolCardProps
           <span className="number">
             <b>{pool.used_slots}</b> of {pool.slots}
             {pool.slot_kind && ` ${pool.slot_kind}`} slots
-            {pool.waiting_slots > 0 && <span className={css.wanted}>{pool.waiting_slots} waited for</span>}
+            {pool.waiting_slots > 0 && <span className={css.wanted}>{pool.waiting_slots} requested</span>}
           </span>
           <span className={css.track} role="meter" aria-valuenow={pool.used_slots} aria-valuemin={0} aria-valuemax={pool.slots} aria-label={`Slots of ${pool.name} in use`}>
-            <span style={{ width: `${100 * part}%` }} />
+            <span style={{ width: `${100 * share}%` }} />
           </span>
         </div>
       </header>
       {workers.length === 0 ? (
         <p className={css.bare}>
-          <Icon name="cluster" /> No machine stands here now{pool.max_slots ? `; up to ${counted(pool.max_slots, "slot")} are rented when work comes` : ""}.
+          <Icon name="cluster" /> No machines now.{pool.max_slots ? ` Up to ${counted(pool.max_slots, "slot")} are rented when trials wait.` : ""}
         </p>
       ) : (
         <ul className={css.machines}>
           {workers.map((worker) => (
-            <MachineTile key={worker.id} worker={worker} held={held.get(worker.id)} colours={colours} onOpen={() => onOpen(worker.id)} />
+            <MachineTile key={worker.id} worker={worker} slotUse={slotUse.get(worker.id)} colours={colours} onOpen={() => onOpen(worker.id)} />
           ))}
         </ul>
       )}

@@ -8,7 +8,7 @@ import { toast } from "@/parts/Toast";
 import css from "./Queue.module.css";
 import type { QueueEntry } from "./data";
 import { FIRST, LAST, passes, type Move } from "./priority";
-import { usePart } from "./usePart";
+import { useChangePolicy } from "./useChangePolicy";
 
 interface PriorityDialogProps {
   move: Move;
@@ -16,24 +16,24 @@ interface PriorityDialogProps {
   onClose: () => void;
 }
 
-/** Says what a change of priority does before it is made. */
+/** Changes the priority of an experiment and shows the effect first. */
 export function PriorityDialog({ move, entries, onClose }: PriorityDialogProps) {
   const [text, setText] = useState(String(move.to));
   const to = Number(text);
   const isWhole = text.trim() !== "" && Number.isInteger(to) && to >= FIRST && to <= LAST;
-  const change = usePart(move.experiment, () => {
-    toast(`experiment ${move.experiment} has priority ${to}`);
+  const change = useChangePolicy(move.experiment, () => {
+    toast(`Experiment ${move.experiment} has priority ${to}`);
     onClose();
   });
   const set = () => change.mutate({ priority: to });
   return (
     <Dialog
-      title={`Experiment ${move.experiment}: who goes first`}
+      title={`Experiment ${move.experiment}: priority`}
       onClose={onClose}
       footer={
         <>
           <Button kind="quiet" onClick={onClose}>
-            Leave it at {move.from}
+            Keep {move.from}
           </Button>
           <Button kind="primary" busy={change.isPending} disabled={!isWhole || to === move.from} onClick={set}>
             {isWhole ? `Set priority ${to}` : "Set priority"}
@@ -43,7 +43,7 @@ export function PriorityDialog({ move, entries, onClose }: PriorityDialogProps) 
     >
       <Field
         label={`Priority, now ${move.from}`}
-        hint={`${FIRST} goes first, ${LAST} last; among equals the one that was submitted first.`}
+        hint={`${FIRST} is scheduled first, ${LAST} last. Experiments with the same priority are ordered by submission.`}
         inputMode="numeric"
         value={text}
         data-first
@@ -57,13 +57,13 @@ export function PriorityDialog({ move, entries, onClose }: PriorityDialogProps) 
 }
 
 function Effect({ move, entries }: { move: Move; entries: readonly QueueEntry[] }) {
-  if (move.to === move.from) return <p className={css.effect}>Nothing changes.</p>;
+  if (move.to === move.from) return <p className={css.effect}>The priority does not change.</p>;
   const own = entries.filter((entry) => entry.experiment_number === move.experiment).length;
   const passed = passes(entries, move);
-  const others = passed === 0 ? "" : move.to < move.from ? `; ${counted(passed, "trial")} of your other experiments will stand behind` : `; ${counted(passed, "trial")} of your other experiments will stand in front`;
+  const others = passed === 0 ? "" : move.to < move.from ? ` ${counted(passed, "trial")} of your other experiments move behind it.` : ` ${counted(passed, "trial")} of your other experiments move ahead of it.`;
   return (
     <p className={css.effect}>
-      All of it moves, not one trial: {own} of its trials {own === 1 ? "waits" : "wait"} here{others}. Those of one priority go by submission, and other tenants' work counts too.
+      The priority applies to the whole experiment: {counted(own, "waiting trial")} of it {own === 1 ? "moves" : "move"}.{others} Trials with the same priority are ordered by submission. Trials of other tenants are in the same order.
     </p>
   );
 }

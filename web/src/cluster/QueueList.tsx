@@ -14,32 +14,32 @@ interface QueueListProps {
   entries: readonly QueueEntry[];
   chosen: string | null;
   onChoose: (entry: QueueEntry) => void;
-  /** None: the order is not changed by hand. */
+  /** Undefined where the pool or the role does not permit changing priorities. */
   onMove?: (move: Move) => void;
 }
 
-/** The waiting trials; only those in sight are drawn. */
+/** The waiting trials; only visible rows are rendered. */
 export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const row = useIsPhone() ? CARD_PX : ROW_PX;
   const virtual = useVirtualizer({ count: entries.length, getScrollElement: () => scroller.current, estimateSize: () => row, overscan: 10 });
   const moving = useMoving({ entries, scroller, row, onMove });
   const planned = moving.state && planMove(entries, moving.state.at, moving.state.to);
-  const held = moving.state ? entries[moving.state.at] : undefined;
+  const moved = moving.state ? entries[moving.state.at] : undefined;
   return (
     <>
       <div className={css.head} aria-hidden="true">
         <span />
-        <span>Place</span>
+        <span>Position</span>
         <span>Trial</span>
         <span>Priority</span>
         <span>Slots</span>
-        <span>Why it waits</span>
+        <span>Reason</span>
         <span>Starts</span>
-        <span>Waits</span>
+        <span>Waiting for</span>
       </div>
       <div ref={scroller} className={css.scroller} data-moving={moving.state !== null || undefined}>
-        <ol className={css.rows} style={{ height: virtual.getTotalSize() }} aria-label="Waiting trials in the order of service">
+        <ol className={css.rows} style={{ height: virtual.getTotalSize() }} aria-label="Waiting trials in scheduling order">
           {virtual.getVirtualItems().map(({ index, start }) => {
             const entry = entries[index];
             if (entry === undefined) return null;
@@ -50,8 +50,8 @@ export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps)
                 start={start}
                 height={row}
                 isChosen={entry.trial === chosen}
-                isMoved={entry.trial === held?.trial}
-                goesAlong={held !== undefined && entry.experiment === held.experiment}
+                isMoved={entry.trial === moved?.trial}
+                isSameExperiment={moved !== undefined && entry.experiment === moved.experiment}
                 onChoose={() => onChoose(entry)}
                 handle={onMove && moving.handleOf(index)}
               />
@@ -59,13 +59,13 @@ export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps)
           })}
           {moving.state && (
             <li className={css.mark} data-top={moving.state.to === 0 || undefined} style={{ transform: `translateY(${moving.state.to * row - 1}px)` }} aria-hidden="true">
-              <span>{planned ? `experiment ${planned.experiment}: priority ${planned.from} → ${planned.to}` : "stays as it is"}</span>
+              <span>{planned ? `experiment ${planned.experiment}: priority ${planned.from} → ${planned.to}` : "no change"}</span>
             </li>
           )}
         </ol>
       </div>
       <p className="unseen" role="status">
-        {moving.state && (planned ? `Place ${moving.state.to + 1}: experiment ${planned.experiment} from priority ${planned.from} to ${planned.to}. Enter asks for it, Escape leaves it.` : "It stays as it is")}
+        {moving.state && (planned ? `Position ${moving.state.to + 1}: experiment ${planned.experiment} from priority ${planned.from} to ${planned.to}. Press Enter to confirm, Escape to cancel.` : "No change")}
       </p>
     </>
   );

@@ -11,25 +11,25 @@ interface QueueRowProps {
   height: number;
   isChosen: boolean;
   isMoved: boolean;
-  /** Of the experiment that is being moved. */
-  goesAlong: boolean;
+  /** The trial belongs to the experiment that is being moved. */
+  isSameExperiment: boolean;
   onChoose: () => void;
   handle?: Handle;
 }
 
-export function QueueRow({ entry, start, height, isChosen, isMoved, goesAlong, onChoose, handle }: QueueRowProps) {
+export function QueueRow({ entry, start, height, isChosen, isMoved, isSameExperiment, onChoose, handle }: QueueRowProps) {
   const name = `${entry.experiment_number}.${entry.trial_number}`;
   return (
-    <li className={css.row} style={{ transform: `translateY(${start}px)`, height }} data-chosen={isChosen || undefined} data-moved={isMoved || undefined} data-along={goesAlong || undefined}>
+    <li className={css.row} style={{ transform: `translateY(${start}px)`, height }} data-chosen={isChosen || undefined} data-moved={isMoved || undefined} data-along={isSameExperiment || undefined}>
       {handle ? (
-        <button type="button" className={css.handle} aria-label={`Move trial ${name}: arrow keys choose its place, Enter asks for it`} title="Drag, or use the arrow keys and Enter" {...handle}>
+        <button type="button" className={css.handle} aria-label={`Move trial ${name}: choose a position with the arrow keys, then press Enter`} title="Drag, or use the arrow keys and Enter" {...handle}>
           <span aria-hidden="true" />
         </button>
       ) : (
         <span />
       )}
       <span className={`${css.place} number`}>{entry.position ?? "–"}</span>
-      <button type="button" className={css.trial} aria-pressed={isChosen} aria-label={`Trial ${name}: why does it wait?`} onClick={onChoose}>
+      <button type="button" className={css.trial} aria-pressed={isChosen} aria-label={`Trial ${name}: explain why it waits`} onClick={onChoose}>
         {name}
       </button>
       <span className={`${css.priority} number`}>{entry.priority}</span>
@@ -53,7 +53,7 @@ export function QueueRow({ entry, start, height, isChosen, isMoved, goesAlong, o
   );
 }
 
-/** As the command line writes it: `4`, `2 to 8`, `0.5`. */
+/** Formats the slots as the command line does: `4`, `2 to 8`, `0.5`. */
 export function slotsOf(entry: QueueEntry): string {
   if (entry.slot_part) return String(entry.slot_part);
   if (entry.min_slots != null && entry.max_slots != null && entry.min_slots !== entry.max_slots) {

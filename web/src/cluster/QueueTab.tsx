@@ -14,7 +14,7 @@ import { poolsQuery, runningQuery, waitingQuery } from "./data";
 import type { Move } from "./priority";
 import type { ClusterSearch } from "./search";
 
-/** What waits, in the order of service, and why; who goes first is changed by drag and by key, and confirmed. */
+/** Waiting trials in scheduling order with the reasons. Priorities can be changed by dragging or with the keyboard, after a confirmation. */
 export function QueueTab() {
   const search: ClusterSearch = useSearch({ strict: false });
   const navigate = useNavigate();
@@ -28,10 +28,10 @@ export function QueueTab() {
   if (trouble) return <Trouble error={trouble} retry={() => void Promise.all([waiting.refetch(), running.refetch(), pools.refetch()])} />;
   if (!waiting.data || !running.data || !pools.data) return <Loading rows={10} />;
   const names = pools.data.items.map((pool) => pool.name);
-  const shown = search.pool ?? waiting.data.items[0]?.pool ?? names[0] ?? "";
-  const entries = waiting.data.items.filter((entry) => entry.pool === shown);
-  const holding = running.data.items.filter((entry) => entry.pool === shown);
-  const rules = pools.data.items.find((pool) => pool.name === shown)?.rules;
+  const pool = search.pool ?? waiting.data.items[0]?.pool ?? names[0] ?? "";
+  const entries = waiting.data.items.filter((entry) => entry.pool === pool);
+  const runningHere = running.data.items.filter((entry) => entry.pool === pool);
+  const rules = pools.data.items.find((one) => one.name === pool)?.rules;
   const chosen = [...waiting.data.items, ...running.data.items].find((entry) => entry.trial === search.trial);
   return (
     <div className={css.queue}>
@@ -40,26 +40,26 @@ export function QueueTab() {
           {names.length > 1 && (
             <Segments
               label="Pool"
-              value={shown}
+              value={pool}
               options={names.map((name) => ({ value: name, label: name, count: waiting.data.items.filter((entry) => entry.pool === name).length }))}
-              onChange={(pool) => go({ pool, trial: undefined })}
+              onChange={(next) => go({ pool: next, trial: undefined })}
             />
           )}
           <p className="muted">{ruleOf(rules?.order, may("experiment.write"))}</p>
         </div>
         {entries.length === 0 ? (
-          <Empty icon="check" title="Nothing of yours waits">
-            {holding.length > 0 ? `${counted(holding.length, "trial")} ${holding.length === 1 ? "has its" : "have their"} slots.` : "What waits for slots stands here, with its place and the reason."}
+          <Empty icon="check" title="None of your trials wait">
+            {runningHere.length > 0 ? `${counted(runningHere.length, "trial")} of yours ${runningHere.length === 1 ? "runs" : "run"} in this pool.` : "Trials that wait for slots appear here with their position, the reason and the expected start."}
           </Empty>
         ) : (
           <QueueList
             entries={entries}
             chosen={search.trial ?? null}
-            onChoose={(entry) => go({ pool: shown, trial: entry.trial })}
+            onChoose={(entry) => go({ pool, trial: entry.trial })}
             onMove={rules?.order === "priority" && may("experiment.write") ? setMove : undefined}
           />
         )}
-        {holding.length > 0 && <RunningList entries={holding} />}
+        {runningHere.length > 0 && <RunningList entries={runningHere} />}
       </div>
       {chosen && <Explained key={chosen.trial} entry={chosen} onClose={() => go({ trial: undefined })} onPriority={setMove} />}
       {move && <PriorityDialog move={move} entries={entries} onClose={() => setMove(null)} />}
@@ -68,7 +68,7 @@ export function QueueTab() {
 }
 
 function ruleOf(order: string | undefined, mayMove: boolean): string {
-  if (order === "priority") return `Served by priority, then by submission${mayMove ? ": drag a trial to let its experiment go sooner or later." : "."}`;
-  if (order === "fair_share") return "Served by fair share: tenants, users and experiments that have had least go first. Priorities order one user's own experiments (muster queue priority).";
-  return "First come, first served: nobody is moved by hand.";
+  if (order === "priority") return `Scheduled by priority, then by submission.${mayMove ? " Drag a trial to change the priority of its experiment." : ""}`;
+  if (order === "fair_share") return "Scheduled by fair share: tenants, workspaces, users and experiments with the least usage go first. Priorities order the experiments of one user (muster queue priority).";
+  return "First come, first served. Priorities have no effect in this pool.";
 }

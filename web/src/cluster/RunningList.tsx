@@ -5,11 +5,11 @@ import css from "./Queue.module.css";
 import { slotsOf } from "./QueueRow";
 import type { QueueEntry } from "./data";
 
-/** What has its slots, where, and since when; closed at first. */
+/** The caller's running trials with their workers; collapsed at first. */
 export function RunningList({ entries }: { entries: readonly QueueEntry[] }) {
   return (
     <details className={css.running}>
-      <summary>{counted(entries.length, "trial of yours runs", "trials of yours run")} here</summary>
+      <summary>{counted(entries.length, "trial of yours runs", "trials of yours run")} in this pool</summary>
       <ul>
         {entries.map((entry) => (
           <li key={entry.trial}>

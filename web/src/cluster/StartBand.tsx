@@ -4,14 +4,14 @@ import css from "./Queue.module.css";
 import { soon } from "./Starts";
 import type { Explanation } from "./data";
 
-/** From now to the latest: the band in which it starts in eight of ten cases, and the likeliest moment. */
+/** The expected start with its 80 % interval, on a line from now to the end of the interval. */
 export function StartBand({ start }: { start: Explanation["expected_start"] }) {
   const now = useNow();
   if (!start) {
     return (
       <section>
         <h3>Expected start</h3>
-        <p className="muted">Not known: too few runs have ended to tell, or it waits for more than runs' ends.</p>
+        <p className="muted">Unknown: too few runs have ended for an estimate, or the trial waits for more than the end of runs.</p>
       </section>
     );
   }
@@ -22,7 +22,7 @@ export function StartBand({ start }: { start: Explanation["expected_start"] }) {
     <section>
       <h3>Expected start</h3>
       <p className={css.expected}>{soon(new Date(start.expected), now)}</p>
-      <div className={css.band} role="img" aria-label={`In eight of ten cases between ${formatMoment(new Date(start.earliest))} and ${formatMoment(new Date(start.latest))}`}>
+      <div className={css.band} role="img" aria-label={`With 80 % probability between ${formatMoment(new Date(start.earliest))} and ${formatMoment(new Date(start.latest))}`}>
         <span className={css.spread} style={{ left: percent(earliest), width: percent((latest ?? 0) - (earliest ?? 0)) }} />
         <span className={css.likely} style={{ left: percent(expected) }} />
       </div>
@@ -30,7 +30,7 @@ export function StartBand({ start }: { start: Explanation["expected_start"] }) {
         <span>now</span>
         <span>{soon(new Date(start.latest), now)}</span>
       </div>
-      <p className={css.small}>In eight of ten cases within the band; reckoned from {counted(start.runs, "ended run")}.</p>
+      <p className={css.small}>80 % interval, estimated from {counted(start.runs, "ended run")}.</p>
     </section>
   );
 }

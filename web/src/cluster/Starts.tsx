@@ -4,11 +4,11 @@ import type { QueueEntry } from "./data";
 
 type Start = NonNullable<QueueEntry["expected_start"]>;
 
-/** When something will probably start, in one figure; its spread is told beside. */
+/** The expected start; the tooltip has its 80 % interval. */
 export function Starts({ start }: { start: Start | null | undefined }) {
   const now = useNow();
-  if (!start) return <span className="muted" title="Too few runs have ended to tell, or it waits for more than runs' ends">not known</span>;
-  const title = `in eight of ten cases between ${formatMoment(new Date(start.earliest))} and ${formatMoment(new Date(start.latest))}`;
+  if (!start) return <span className="muted" title="Too few runs have ended for an estimate, or the trial waits for more than the end of runs">unknown</span>;
+  const title = `with 80 % probability between ${formatMoment(new Date(start.earliest))} and ${formatMoment(new Date(start.latest))}`;
   return (
     <time dateTime={start.expected} title={title} className="number">
       {soon(new Date(start.expected), now)}
@@ -16,14 +16,14 @@ export function Starts({ start }: { start: Start | null | undefined }) {
   );
 }
 
-/** `in about 4 min`; what should have been is `any moment`. */
+/** Formats a time in the future: `in ~4 min`, or `any moment` if it has passed. */
 export function soon(then: Date, now: Date): string {
   const seconds = (then.getTime() - now.getTime()) / 1000;
   if (seconds < 5) return "any moment";
   return `in ~${formatDuration(rounded(seconds))}`;
 }
 
-/** An estimate has no seconds beyond a minute, and no minutes beyond a day. */
+/** Rounds an estimate to a precision that fits its size. */
 function rounded(seconds: number): number {
   const unit = seconds < 60 ? 5 : seconds < 3600 ? 60 : seconds < 86400 ? 600 : 3600;
   return Math.round(seconds / unit) * unit;

@@ -5,24 +5,24 @@ import { useMay } from "@/session/session";
 import css from "./Queue.module.css";
 import type { Explanation, QueueEntry } from "./data";
 import type { Move } from "./priority";
-import { usePart } from "./usePart";
+import { useChangePolicy } from "./useChangePolicy";
 
 type WayOut = NonNullable<Explanation["ways_out"]>[number];
 
 interface WaysOutProps {
-  told: Explanation;
+  explanation: Explanation;
   entry: QueueEntry;
   onPriority: (move: Move) => void;
 }
 
-/** The scheduler's counterfactuals: with one thing changed it would start. What can be changed in place has a button, all have their command. */
-export function WaysOut({ told, entry, onPriority }: WaysOutProps) {
-  const ways = told.ways_out ?? [];
+/** What-if results of the scheduler: single changes that would start the trial, each with its command and, where possible, a button. */
+export function WaysOut({ explanation, entry, onPriority }: WaysOutProps) {
+  const ways = explanation.ways_out ?? [];
   return (
     <section>
-      <h3>What would let it start</h3>
+      <h3>Changes that would start it</h3>
       {ways.length === 0 ? (
-        <p className="muted">No single change that was tried would: it has to wait.</p>
+        <p className="muted">None of the changes that the scheduler tried would start it.</p>
       ) : (
         <ul className={css.ways}>
           {ways.map((way) => (
@@ -36,7 +36,7 @@ export function WaysOut({ told, entry, onPriority }: WaysOutProps) {
 
 function Way({ way, entry, onPriority }: { way: WayOut; entry: QueueEntry; onPriority: (move: Move) => void }) {
   const mayWrite = useMay()("experiment.write");
-  const change = usePart(entry.experiment_number, () => toast(`experiment ${entry.experiment_number} was changed`));
+  const change = useChangePolicy(entry.experiment_number, () => toast(`Experiment ${entry.experiment_number} changed`));
   const { code, number, pool } = way;
   return (
     <li>
@@ -52,17 +52,17 @@ function Way({ way, entry, onPriority }: { way: WayOut; entry: QueueEntry; onPri
       </div>
       {mayWrite && code === "priority" && number != null && (
         <Button small onClick={() => onPriority({ experiment: entry.experiment_number, from: entry.priority, to: number })}>
-          Change its priority…
+          Change priority…
         </Button>
       )}
       {mayWrite && code === "pool" && pool && (
         <Button small busy={change.isPending} onClick={() => change.mutate({ pool }, { onError: toastProblem })}>
-          Move its experiment to {pool}
+          Move the experiment to {pool}
         </Button>
       )}
       {mayWrite && code === "max_slots" && number != null && (
         <Button small busy={change.isPending} onClick={() => change.mutate({ max_slots: number }, { onError: toastProblem })}>
-          Let its experiment hold {number} slots
+          Raise the experiment's limit to {number} slots
         </Button>
       )}
     </li>

@@ -1,4 +1,4 @@
-/** What the cluster's pages ask. What runs and events change stands under "queue" and is asked again by them; the rest is asked when it is looked at. */
+/** Queries of the cluster pages. Events make the keys under "queue" stale; the other queries are fetched when a page shows them. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { every } from "@/api/every";
@@ -15,7 +15,7 @@ export type Instance = Resource<"InstanceRecord">;
 export type MachineCost = Resource<"MachineCost">;
 
 const PAGE = 200;
-const STANDING = "state != gone and state != failed";
+const NOT_ENDED = "state != gone and state != failed";
 
 export const poolsQuery = queryOptions({
   queryKey: keys.cluster("queue", { part: "pools" }),
@@ -29,17 +29,17 @@ export const workersQuery = queryOptions({
   refetchOnWindowFocus: true,
 });
 
-/** Machines that were rented or started, newest first: those that stand, or all. Their own stream says when this is stale. */
+/** Rented machines, newest first: the current ones, or all. The stream of machine events makes it stale. */
 export const instancesQuery = (isAll: boolean) =>
   queryOptions({
     queryKey: keys.cluster("instances", { isAll }),
     queryFn: ({ signal }) =>
-      every((cursor) => ask(api.GET("/v1/instances", { params: { query: { filter: isAll ? undefined : STANDING, limit: PAGE, cursor } }, signal }))),
+      every((cursor) => ask(api.GET("/v1/instances", { params: { query: { filter: isAll ? undefined : NOT_ENDED, limit: PAGE, cursor } }, signal }))),
     placeholderData: keepPreviousData,
     refetchOnWindowFocus: true,
   });
 
-/** What waits, in the order of service, the first fifty with their expected starts. */
+/** Waiting trials in scheduling order; the first page has expected starts. */
 export const waitingQuery = queryOptions({
   queryKey: keys.cluster("queue", { part: "waiting" }),
   queryFn: ({ signal }) =>
@@ -54,7 +54,7 @@ export const runningQuery = queryOptions({
     every((cursor) => ask(api.GET("/v1/queue", { params: { query: { filter: "state = running", limit: PAGE, cursor } }, signal }))),
 });
 
-/** Why one trial waits. It is asked again when its place or reason has changed, not with every event: the answer takes plans. */
+/** Explanation of one trial. It is refetched only when position, reason or priority change, because the scheduler computes plans for it. */
 export function explanationQuery(entry: QueueEntry) {
   return queryOptions({
     queryKey: keys.cluster("explanation", { trial: entry.trial, state: entry.state, position: entry.position, code: entry.code, priority: entry.priority }),
@@ -64,19 +64,19 @@ export function explanationQuery(entry: QueueEntry) {
   });
 }
 
-/** What was used in so many days, by day and by one thing more. */
+/** Usage per day, grouped by one more key. */
 export const usageQuery = (by: UsageKey | "label", days: number) =>
   queryOptions({
     queryKey: keys.cluster("usage", { by, days }),
     queryFn: async ({ signal }) => {
       const query = by === "label" ? { by: ["day" as const], by_label: true, days } : { by: ["day" as const, by], days };
-      // CSV comes to who asks for it alone.
+      // The operation returns CSV only on request.
       return (await ask(api.GET("/v1/usage", { params: { query }, signal }))) as Resource<"Usage">;
     },
     placeholderData: keepPreviousData,
   });
 
-/** The ledger of rented machines between two days, both counted. */
+/** Cost of rented machines from `since` to `until`, inclusive. */
 export const costsQuery = (since: string, until: string) =>
   queryOptions({
     queryKey: keys.cluster("costs", { since, until }),

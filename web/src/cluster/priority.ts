@@ -1,4 +1,4 @@
-/** Where a trial is put in the queue, and which priority its experiment takes for that. Pure. */
+/** The priority that moves a trial to a position in the queue. Pure. */
 import type { QueueEntry } from "./data";
 
 export const FIRST = 1;
@@ -11,10 +11,10 @@ export interface Move {
 }
 
 /**
- * The change by which trial `at` comes to stand before the one that is now at `to`, or behind all where `to` is the end.
+ * Returns the change of priority that moves trial `at` before the trial that is now at `to`, or to the end.
  *
- * Priorities are whole and are an experiment's: all its trials go with it, and among equals the one that was submitted first goes first. So it
- * takes the priority next to that of the last one it passes, and no more; none where it passes nobody, or has no room left.
+ * Priorities are integers and apply to all trials of an experiment; the same priority is ordered by submission. So the experiment
+ * gets the priority next to that of the last trial that it passes. Null if it passes none, or if the priority is already at its limit.
  */
 export function planMove(entries: readonly QueueEntry[], at: number, to: number): Move | null {
   const moved = entries[at];
@@ -27,7 +27,7 @@ export function planMove(entries: readonly QueueEntry[], at: number, to: number)
   return isReal ? { experiment: moved.experiment_number, from: moved.priority, to: priority } : null;
 }
 
-/** How many waiting trials of other experiments it passes for certain: those whose priority lies between the two. */
+/** Counts the waiting trials of other experiments whose priority lies between the old and the new one. */
 export function passes(entries: readonly QueueEntry[], move: Move): number {
   const [low, high] = move.to < move.from ? [move.to, move.from] : [move.from, move.to];
   return entries.filter((entry) => entry.experiment_number !== move.experiment && entry.priority > low && entry.priority < high).length;

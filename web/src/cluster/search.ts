@@ -1,18 +1,18 @@
 import type { Measure } from "./usage";
 
-/** What an address of the cluster's pages keeps. Pure. */
+/** State of the cluster pages in the URL. Pure. */
 export interface ClusterSearch {
   pool?: string;
-  /** The trial of the queue that is explained. */
+  /** The trial whose wait is explained. */
   trial?: string;
-  /** What usage and cost are added up by, over how many days, and what the bars are of. */
+  /** Key to group usage and cost by, number of days, and measure of the bars. */
   by?: string;
   days?: number;
   measure?: Measure;
-  /** The machine that is looked at closely. */
+  /** The machine whose dialog is open. */
   opened?: string;
-  /** Machines that went are listed too. */
-  gone?: boolean;
+  /** Also lists terminated machines. */
+  ended?: boolean;
 }
 
 export function readClusterSearch(search: Record<string, unknown>): ClusterSearch {
@@ -24,7 +24,7 @@ export function readClusterSearch(search: Record<string, unknown>): ClusterSearc
     opened: text("opened"),
     by: text("by"),
     days: Number.isInteger(days) && days > 0 && days <= 366 ? days : undefined,
-    gone: search.gone === true || undefined,
+    ended: search.ended === true || undefined,
     measure: search.measure === "cost" ? "cost" : undefined,
   };
 }

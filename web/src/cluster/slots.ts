@@ -1,17 +1,17 @@
-/** Who uses which slot: workers and the caller's running trials brought together. Pure. */
+/** Maps the caller's running trials to the slots of workers. Pure. */
 import type { QueueEntry, Worker } from "./data";
 
 export interface Cell {
-  /** `other`: somebody of another tenant, or work that is ending; nothing more is told of it. */
+  /** `other`: used by another tenant, or being released; the API reports no details. */
   kind: "own" | "other" | "free" | "off";
   slot: number;
-  /** Those that have it; several where they share it. */
+  /** The trials that use the slot; several if they share it. */
   owners: readonly QueueEntry[];
-  /** It takes no more work, whatever runs there now. */
+  /** The slot accepts no new work, whatever runs on it now. */
   isDisabled: boolean;
 }
 
-/** The running trials of each worker, by slot. */
+/** Returns the running trials of each worker, by slot. */
 export function heldBy(running: readonly QueueEntry[]): Map<string, Map<number, QueueEntry[]>> {
   const found = new Map<string, Map<number, QueueEntry[]>>();
   for (const entry of running) {
@@ -24,12 +24,12 @@ export function heldBy(running: readonly QueueEntry[]): Map<string, Map<number, 
   return found;
 }
 
-/** A worker's slots in their order. Which slots others have is not told, only how many: they are drawn on the first that are not the caller's. */
-export function cellsOf(worker: Worker, held: ReadonlyMap<number, readonly QueueEntry[]> = new Map()): Cell[] {
+/** Returns a worker's slots in order. The API reports only how many slots other tenants use, so they are drawn on the first that the caller does not use. */
+export function cellsOf(worker: Worker, slotUse: ReadonlyMap<number, readonly QueueEntry[]> = new Map()): Cell[] {
   const disabled = new Set(worker.disabled_slots);
-  let others = Math.max(0, worker.used_slots - held.size);
+  let others = Math.max(0, worker.used_slots - slotUse.size);
   return Array.from({ length: worker.slots }, (_, slot): Cell => {
-    const owners = held.get(slot) ?? [];
+    const owners = slotUse.get(slot) ?? [];
     const isDisabled = disabled.has(slot);
     if (owners.length > 0) return { kind: "own", slot, owners, isDisabled };
     if (others > 0) {
@@ -42,7 +42,7 @@ export function cellsOf(worker: Worker, held: ReadonlyMap<number, readonly Queue
 
 export const COLOURS = 8;
 
-/** A colour from 1 to 8 for each experiment that runs: the lowest that none before it has, by their numbers, so that it stays as long as it runs. */
+/** Assigns a colour from 1 to 8 to each running experiment: the least used one, kept as long as the experiment runs. */
 export function coloursOf(running: readonly QueueEntry[], before: ReadonlyMap<number, number> = new Map()): Map<number, number> {
   const numbers = [...new Set(running.map((entry) => entry.experiment_number))].sort((one, other) => one - other);
   const colours = new Map<number, number>();
@@ -60,7 +60,7 @@ export function coloursOf(running: readonly QueueEntry[], before: ReadonlyMap<nu
   return colours;
 }
 
-/** Slots by what they do, over many workers. */
+/** Counts slots by kind. */
 export function countCells(cells: readonly Cell[]): Record<Cell["kind"], number> {
   const counts = { own: 0, other: 0, free: 0, off: 0 };
   for (const cell of cells) counts[cell.kind] += 1;

@@ -1,4 +1,4 @@
-/** Usage and cost as rows: what each is called, and what it comes to over all days. Pure. */
+/** Names and totals of usage and cost. Pure. */
 import type { MachineCost, UsageKey, UsageRow } from "./data";
 
 export interface Total {
@@ -9,10 +9,10 @@ export interface Total {
 
 export type Measure = "hours" | "cost";
 
-/** What usage can be added up by, beside days. */
+/** Keys that usage can be grouped by, besides days. */
 export const USAGE_KEYS = [
   { value: "workspace", label: "Workspace" },
-  { value: "user", label: "Person" },
+  { value: "user", label: "User" },
   { value: "experiment", label: "Experiment" },
   { value: "label", label: "Label" },
   { value: "pool", label: "Pool" },
@@ -21,11 +21,11 @@ export const USAGE_KEYS = [
 
 export type UsageBy = (typeof USAGE_KEYS)[number]["value"];
 
-/** What the ledger of machines can be added up by. */
+/** Keys that machine costs can be grouped by. */
 export const COST_KEYS = [
   { value: "pool", label: "Pool" },
   { value: "kind", label: "Kind" },
-  { value: "purchase", label: "Rented" },
+  { value: "purchase", label: "Purchase" },
 ] as const;
 
 export type CostBy = (typeof COST_KEYS)[number]["value"];
@@ -33,14 +33,14 @@ export type CostBy = (typeof COST_KEYS)[number]["value"];
 export function usageName(row: UsageRow, by: UsageBy): string {
   if (by === "experiment") return row.experiment == null ? "deleted experiments" : `${row.experiment} ${row.experiment_name ?? ""}`.trimEnd();
   if (by === "label") return row.label ?? "no label";
-  return row[by] || "nobody's";
+  return row[by] || "unknown";
 }
 
 export function costName(row: MachineCost, by: CostBy): string {
   return by === "purchase" ? row.purchase.replace("_", " ") : row[by];
 }
 
-/** Hours and cost by name, the most of one of them first, equal ones by name. */
+/** Sums hours and cost by name, sorted by `first` descending, then by name. */
 export function totalsOf(rows: readonly Total[], first: Measure): Total[] {
   const found = new Map<string, Total>();
   for (const { name, hours, cost } of rows) {
@@ -50,7 +50,7 @@ export function totalsOf(rows: readonly Total[], first: Measure): Total[] {
   return [...found.values()].sort((one, other) => other[first] - one[first] || (one.name < other.name ? -1 : 1));
 }
 
-/** The first of so many days that end with the day of a moment, in UTC, and that day. */
+/** Returns the first and last of `count` days that end with the day of `now`, in UTC. */
 export function lastDays(count: number, now: Date): [string, string] {
   const dayOf = (moment: number) => new Date(moment).toISOString().slice(0, 10);
   return [dayOf(now.getTime() - (count - 1) * 86_400_000), dayOf(now.getTime())];

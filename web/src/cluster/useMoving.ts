@@ -1,15 +1,15 @@
-/** Moving a trial of the queue, by pointer or by keys: where it is now and where it would go. */
+/** Moves a trial in the queue by pointer or keyboard. */
 import { useEffect, useState, type KeyboardEvent, type PointerEvent, type RefObject } from "react";
 import type { QueueEntry } from "./data";
 import { planMove, type Move } from "./priority";
 
 export interface Moving {
   at: number;
-  /** It would stand before the one that is now here; the number of all: behind them. */
+  /** Index of the trial that it would precede; the number of all trials for the end. */
   to: number;
 }
 
-interface Wanted {
+interface MovingOptions {
   entries: readonly QueueEntry[];
   scroller: RefObject<HTMLDivElement | null>;
   /** The height of a row, in pixels. */
@@ -25,7 +25,7 @@ export interface Handle {
   onBlur: () => void;
 }
 
-export function useMoving({ entries, scroller, row, onMove }: Wanted): { state: Moving | null; handleOf: (at: number) => Handle } {
+export function useMoving({ entries, scroller, row, onMove }: MovingOptions): { state: Moving | null; handleOf: (at: number) => Handle } {
   const [state, setState] = useState<Moving | null>(null);
   const [isDragged, setDragged] = useState(false);
   const finish = (moving: Moving | null) => {
@@ -36,7 +36,7 @@ export function useMoving({ entries, scroller, row, onMove }: Wanted): { state: 
   };
   useEffect(() => {
     if (!isDragged || state === null) return;
-    const over = (event: globalThis.PointerEvent) => setState({ at: state.at, to: placeAt(event.clientY, scroller.current, row, entries.length) });
+    const over = (event: globalThis.PointerEvent) => setState({ at: state.at, to: rowAt(event.clientY, scroller.current, row, entries.length) });
     const drop = () => finish(state);
     const leave = (event: globalThis.KeyboardEvent) => event.key === "Escape" && finish(null);
     addEventListener("pointermove", over);
@@ -76,8 +76,8 @@ export function useMoving({ entries, scroller, row, onMove }: Wanted): { state: 
   return { state, handleOf };
 }
 
-/** Before which row the pointer is; near the edges the list scrolls on. */
-function placeAt(y: number, scroller: HTMLDivElement | null, row: number, count: number): number {
+/** Returns the row that the pointer is before; scrolls the list near its edges. */
+function rowAt(y: number, scroller: HTMLDivElement | null, row: number, count: number): number {
   if (scroller === null) return 0;
   const box = scroller.getBoundingClientRect();
   if (y < box.top + EDGE_PX) scroller.scrollTop -= row / 2;
@@ -85,7 +85,7 @@ function placeAt(y: number, scroller: HTMLDivElement | null, row: number, count:
   return Math.min(count, Math.max(0, Math.round((y - box.top + scroller.scrollTop) / row)));
 }
 
-/** One place further; its own place and the one behind it are the same. */
+/** Returns the next position; the positions before and after its own row are the same. */
 export function stepped(to: number, at: number, step: number, count: number): number {
   const next = to + step === at + 1 ? to + 2 * step : to + step;
   return Math.min(count, Math.max(0, next));

@@ -1,4 +1,4 @@
-/** The code of an experiment: its files as a tree and the one that is open; against another experiment, what differs. */
+/** The code of an experiment: a tree of files and the open file, or its differences from another experiment. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { asProblem } from "@/api/problem";
@@ -10,7 +10,7 @@ import { FileView } from "./FileView";
 import { codeQuery } from "./queries";
 import { firstOf, marked, treeOf, type TreeRow } from "./tree";
 
-/** Where one is in the code. */
+/** The open file and line. */
 export interface CodePlace {
   file?: string;
   line?: number;
@@ -19,13 +19,13 @@ export interface CodePlace {
 interface CodeBrowserProps {
   experiment: string;
   against?: string;
-  /** Of the config: what it names is opened first. */
+  /** The entrypoint of the config; the file that it names is opened first. */
   entrypoint: string;
-  place: CodePlace;
-  onPlace: (place: CodePlace) => void;
+  position: CodePlace;
+  onPosition: (position: CodePlace) => void;
 }
 
-export default function CodeBrowser({ experiment, against, entrypoint, place, onPlace }: CodeBrowserProps) {
+export default function CodeBrowser({ experiment, against, entrypoint, position, onPosition }: CodeBrowserProps) {
   const own = useQuery(codeQuery(experiment));
   const other = useQuery({ ...codeQuery(against ?? ""), enabled: against !== undefined });
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
@@ -34,26 +34,26 @@ export default function CodeBrowser({ experiment, against, entrypoint, place, on
   const failed = own.error ? own : other.error ? other : null;
   if (failed) return <NoCode error={failed.error} retry={() => void failed.refetch()} />;
   if (own.data === undefined || (against !== undefined && other.data === undefined)) return <Loading rows={10} />;
-  const path = place.file !== undefined ? place.file : firstOf(files, entrypoint);
+  const path = position.file !== undefined ? position.file : firstOf(files, entrypoint);
   const open = path === undefined ? undefined : files.get(path);
-  const turn = (folder: string) => setClosed(closed.has(folder) ? new Set([...closed].filter((one) => one !== folder)) : new Set([...closed, folder]));
+  const toggle = (folder: string) => setClosed(closed.has(folder) ? new Set([...closed].filter((one) => one !== folder)) : new Set([...closed, folder]));
   const changes = [...files.values()].filter(({ mark }) => mark !== null && mark !== "same").length;
   return (
     <div className={css.browser}>
       <nav className={css.tree} aria-label="Files">
         <p className="muted">
-          {against === undefined ? `${counted(own.data.files.length, "file")}, ${formatBytes(own.data.unpacked_bytes)}` : changes === 0 ? "The code is the same" : counted(changes, "file differs", "files differ")}
+          {against === undefined ? `${counted(own.data.files.length, "file")}, ${formatBytes(own.data.unpacked_bytes)}` : changes === 0 ? "No differences" : counted(changes, "file differs", "files differ")}
         </p>
         <ul>
           {rows.map((row) => (
-            <Entry key={row.path} row={row} isOpen={row.path === path} isClosed={closed.has(row.path)} onOpen={() => (row.file ? onPlace({ file: row.path }) : turn(row.path))} />
+            <Entry key={row.path} row={row} isOpen={row.path === path} isClosed={closed.has(row.path)} onOpen={() => (row.file ? onPosition({ file: row.path }) : toggle(row.path))} />
           ))}
         </ul>
       </nav>
       {open ? (
-        <FileView key={path} experiment={experiment} against={against} file={open.file} mark={open.mark} line={place.line} onLine={(line) => onPlace({ file: path, line })} />
+        <FileView key={path} experiment={experiment} against={against} file={open.file} mark={open.mark} line={position.line} onLine={(line) => onPosition({ file: path, line })} />
       ) : (
-        <Empty icon="file" title={path === undefined ? "The archive holds no file" : `There is no file ${path}`} />
+        <Empty icon="file" title={path === undefined ? "The code contains no files" : `File ${path} does not exist in this code`} />
       )}
     </div>
   );
@@ -80,7 +80,7 @@ function Entry({ row, isOpen, isClosed, onOpen }: { row: TreeRow; isOpen: boolea
   );
 }
 
-/** An experiment without code of its own is nothing wrong. */
+/** An experiment without code is not an error. */
 function NoCode({ error, retry }: { error: unknown; retry: () => void }) {
   const problem = asProblem(error);
   if (problem.status !== 404) return <Trouble error={error} retry={retry} />;

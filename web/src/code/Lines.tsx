@@ -1,21 +1,21 @@
-/** Lines of code by the thousand, of which only those in sight are drawn. Whatever they say is text. */
+/** Thousands of lines of code, of which only visible ones are rendered. Their content is always text, never markup. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import css from "./Code.module.css";
 import type { LineRow } from "./lines";
 
-/** WCAG 2.2: what is pressed has 24 px to itself. */
+/** WCAG 2.2: targets are at least 24 px high. */
 const LINE_PX = 24;
-/** A longer line is cut where it is shown: a file without line ends is no reason for the page to stand still. */
+/** Longer lines are truncated, because files without line endings would block the page. */
 const MOST_CHARS = 2000;
-const SIGNS = { same: " ", gone: "−", new: "+", "left-out": "" } as const;
+const SIGNS = { same: " ", deleted: "−", new: "+", "left-out": "" } as const;
 
 interface LinesProps {
   label: string;
   rows: readonly LineRow[];
-  /** Both numbers are shown. */
+  /** Shows the line numbers of both versions. */
   isTwo: boolean;
-  /** The line of this text that a link points at. */
+  /** The line that the URL points to. */
   at?: number;
   onLine: (line: number) => void;
   onWhole: () => void;
@@ -24,16 +24,16 @@ interface LinesProps {
 export function Lines({ label, rows, isTwo, at, onLine, onWhole }: LinesProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => LINE_PX, overscan: 30 });
-  const place = at === undefined ? -1 : rows.findIndex(({ after }) => after === at);
+  const position = at === undefined ? -1 : rows.findIndex(({ after }) => after === at);
   useEffect(() => {
-    if (place >= 0) virtual.scrollToIndex(place, { align: "center" });
-  }, [place, virtual]);
+    if (position >= 0) virtual.scrollToIndex(position, { align: "center" });
+  }, [position, virtual]);
   return (
     <div ref={scroller} className={css.lines} role="region" aria-label={label} tabIndex={0}>
       <div style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
-          return row && <Line key={index} row={row} start={start} isTwo={isTwo} isAt={index === place} onLine={onLine} onWhole={onWhole} />;
+          return row && <Line key={index} row={row} start={start} isTwo={isTwo} isAt={index === position} onLine={onLine} onWhole={onWhole} />;
         })}
       </div>
     </div>
@@ -62,16 +62,16 @@ function Line({ row, start, isTwo, isAt, onLine, onWhole }: LineProps) {
       {after === null ? (
         <span className={css.number} />
       ) : (
-        <button type="button" className={css.number} aria-label={`Line ${after}: make it the page's address`} onClick={() => onLine(after)}>
+        <button type="button" className={css.number} aria-label={`Line ${after}: link to this line`} onClick={() => onLine(after)}>
           {after}
         </button>
       )}
       {isTwo && (
-        <span className={css.sign} aria-label={kind === "gone" ? "gone" : kind === "new" ? "new" : undefined}>
+        <span className={css.sign} aria-label={kind === "deleted" ? "deleted" : kind === "new" ? "new" : undefined}>
           {SIGNS[kind]}
         </span>
       )}
-      <span className={css.text}>{text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)} … (${(text.length - MOST_CHARS).toLocaleString("en-US")} signs more)` : text}</span>
+      <span className={css.text}>{text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)} … (${(text.length - MOST_CHARS).toLocaleString("en-US")} more characters)` : text}</span>
     </div>
   );
 }

@@ -1,19 +1,19 @@
-/** A text as rows with the numbers of its lines, and two texts as one list of what stayed, went and came. Pure. */
+/** Rows with line numbers of one text, or of the difference of two. Pure. */
 import { diffArrays } from "diff";
 
-export type RowKind = "same" | "gone" | "new" | "left-out";
+export type RowKind = "same" | "deleted" | "new" | "left-out";
 
 export interface LineRow {
   kind: RowKind;
-  /** Its number in the other text and in this one, from 1. */
+  /** Line numbers in the other text and in this one, from 1. */
   before: number | null;
   after: number | null;
   text: string;
 }
 
-/** So many equal lines stand around each change. */
+/** Number of unchanged lines around each change. */
 const AROUND = 3;
-/** Texts that differ in more lines than this are shown one after the other: looking further takes seconds. */
+/** Texts that differ in more lines are shown one after the other, because a diff would take seconds. */
 const MOST_CHANGES = 1000;
 
 export function linesOf(text: string): string[] {
@@ -26,7 +26,7 @@ export function plainRows(text: string): LineRow[] {
   return linesOf(text).map((line, at) => ({ kind: "same", before: null, after: at + 1, text: line }));
 }
 
-/** What came to be of one text; equal lines far from any change are one row that says how many there are, unless `isWhole`. */
+/** Returns the difference of two texts. Unchanged lines far from any change become one row with their number, unless `isWhole`. */
 export function changedRows(before: string, after: string, isWhole: boolean): LineRow[] {
   const [old, now] = [linesOf(before), linesOf(after)];
   const parts = diffArrays(old, now, { maxEditLength: MOST_CHANGES }) ?? [
@@ -37,7 +37,7 @@ export function changedRows(before: string, after: string, isWhole: boolean): Li
   const rows = parts.flatMap(({ value, added, removed }) =>
     value.map((text): LineRow => {
       if (added) return { kind: "new", before: null, after: (right += 1), text };
-      if (removed) return { kind: "gone", before: (left += 1), after: null, text };
+      if (removed) return { kind: "deleted", before: (left += 1), after: null, text };
       return { kind: "same", before: (left += 1), after: (right += 1), text };
     }),
   );
@@ -64,5 +64,5 @@ function folded(rows: readonly LineRow[]): LineRow[] {
 }
 
 function leftOut(count: number): LineRow {
-  return { kind: "left-out", before: null, after: null, text: `${count.toLocaleString("en-US")} ${count === 1 ? "line that is" : "lines that are"} the same` };
+  return { kind: "left-out", before: null, after: null, text: `${count.toLocaleString("en-US")} ${count === 1 ? "unchanged line" : "unchanged lines"}` };
 }

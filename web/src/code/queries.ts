@@ -1,11 +1,11 @@
-/** What is asked of the code of experiments; nothing of it ever changes. */
+/** Queries of the code of experiments, which never changes. */
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 
 export function codeQuery(experiment: string) {
   return queryOptions({
-    queryKey: keys.standing("code", { experiment }),
+    queryKey: keys.immutable("code", { experiment }),
     queryFn: ({ signal }) => ask(api.GET("/v1/experiments/{experiment}/code", { params: { path: { experiment } }, signal })),
     staleTime: Infinity,
   });
@@ -13,7 +13,7 @@ export function codeQuery(experiment: string) {
 
 export function fileQuery(experiment: string, path: string) {
   return queryOptions({
-    queryKey: keys.standing("code file", { experiment, path }),
+    queryKey: keys.immutable("code file", { experiment, path }),
     queryFn: ({ signal }) => ask(api.GET("/v1/experiments/{experiment}/code/file", { params: { path: { experiment }, query: { path } }, signal })),
     staleTime: Infinity,
   });

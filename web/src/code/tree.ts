@@ -1,4 +1,4 @@
-/** The files of a code archive as a tree, beside another archive's where two are compared. Pure. */
+/** The files of a code archive as a tree, optionally compared with another archive. Pure. */
 
 export interface CodeFile {
   path: string;
@@ -6,11 +6,11 @@ export interface CodeFile {
   sha256: string;
 }
 
-/** How a file stands to the other experiment's: `gone` is only there, `new` only here. */
-export type Mark = "same" | "changed" | "new" | "gone";
+/** How a file differs from the other experiment's: `deleted` exists only there, `new` only here. */
+export type Mark = "same" | "changed" | "new" | "deleted";
 
 export interface TreeRow {
-  /** The whole path: of a folder without a slash at its end. */
+  /** The complete path; of a folder without a trailing slash. */
   path: string;
   name: string;
   depth: number;
@@ -18,7 +18,7 @@ export interface TreeRow {
   mark: Mark | null;
 }
 
-/** The files of both, by path, with how they differ; without another, none differs. */
+/** Returns the files of both archives by path, with their differences. */
 export function marked(files: readonly CodeFile[], others: readonly CodeFile[] | null): Map<string, { file: CodeFile; mark: Mark | null }> {
   if (others === null) return new Map(files.map((file) => [file.path, { file, mark: null }]));
   const there = new Map(others.map((file) => [file.path, file.sha256]));
@@ -27,11 +27,11 @@ export function marked(files: readonly CodeFile[], others: readonly CodeFile[] |
     const hash = there.get(file.path);
     return { file, mark: hash === undefined ? ("new" as const) : hash === file.sha256 ? ("same" as const) : ("changed" as const) };
   });
-  const gone = others.filter(({ path }) => !here.has(path)).map((file) => ({ file, mark: "gone" as const }));
-  return new Map([...own, ...gone].map((one) => [one.file.path, one]));
+  const deleted = others.filter(({ path }) => !here.has(path)).map((file) => ({ file, mark: "deleted" as const }));
+  return new Map([...own, ...deleted].map((one) => [one.file.path, one]));
 }
 
-/** Folders before files, each by name; what lies in a folder that is closed is left out. */
+/** Returns the rows of the tree: folders before files, each by name, without the contents of closed folders. */
 export function treeOf(files: ReadonlyMap<string, { file: CodeFile; mark: Mark | null }>, closed: ReadonlySet<string>): TreeRow[] {
   const rows: TreeRow[] = [];
   const add = (within: string, paths: readonly string[], depth: number) => {
@@ -55,7 +55,7 @@ export function treeOf(files: ReadonlyMap<string, { file: CodeFile; mark: Mark |
   return rows;
 }
 
-/** What is shown where nothing was chosen: the first that differs, else what a reader would open first. */
+/** Returns the file to open by default: the first that differs, otherwise the entrypoint or a typical start. */
 export function firstOf(files: ReadonlyMap<string, { file: CodeFile; mark: Mark | null }>, entrypoint: string): string | undefined {
   const paths = [...files.keys()].sort();
   const isOther = (path: string) => !["same", null].includes(files.get(path)?.mark ?? null);

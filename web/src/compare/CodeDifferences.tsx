@@ -9,7 +9,7 @@ import type { CompareSearch } from "./search";
 
 const CodeBrowser = lazy(() => import("@/code/CodeBrowser"));
 
-/** What came to be of one experiment's code in another's; nothing where all ran the same. */
+/** Differences between the code of two experiments; nothing if all ran the same code. */
 export function CodeDifferences({ experiments }: { experiments: readonly ExperimentDetail[] }) {
   const [first] = experiments;
   const search = useSearch({ from: "/compare" });
@@ -20,7 +20,7 @@ export function CodeDifferences({ experiments }: { experiments: readonly Experim
   if (first === undefined || other === undefined) return null;
   const choose = (code: string) => keep({ code, file: undefined, at: undefined });
   const pick = (
-    <Select label="The other experiment" value={other.number} onChange={(event) => choose(event.target.value)}>
+    <Select label="Other experiment" value={other.number} onChange={(event) => choose(event.target.value)}>
       {others.map(({ number }) => (
         <option key={number} value={number}>
           experiment {number}
@@ -29,10 +29,10 @@ export function CodeDifferences({ experiments }: { experiments: readonly Experim
     </Select>
   );
   return (
-    <Section title={`From the code of experiment ${first.number} to that of experiment ${other.number}`} actions={others.length > 1 ? pick : undefined}>
+    <Section title={`Code changes from experiment ${first.number} to ${other.number}`} actions={others.length > 1 ? pick : undefined}>
       <Card className={css.code}>
         <Suspense fallback={<Loading rows={8} />}>
-          <CodeBrowser key={other.number} experiment={String(other.number)} against={String(first.number)} entrypoint={String(other.config.entrypoint ?? "")} place={{ file: search.file, line: search.at }} onPlace={({ file, line }) => keep({ file, at: line })} />
+          <CodeBrowser key={other.number} experiment={String(other.number)} against={String(first.number)} entrypoint={String(other.config.entrypoint ?? "")} position={{ file: search.file, line: search.at }} onPosition={({ file, line }) => keep({ file, at: line })} />
         </Suspense>
       </Card>
     </Section>

@@ -13,7 +13,7 @@ import { Num } from "@/parts/Number";
 import { Card, Page, Section } from "@/parts/Page";
 import { State } from "@/parts/State";
 import { ChartTools } from "@/training/ChartTools";
-import { readZoom, sayZoom } from "@/training/chartSearch";
+import { readZoom, formatZoom } from "@/training/chartSearch";
 import { curveOf } from "@/training/curves";
 import { columnsQuery, experimentQuery, namedTrialQuery } from "@/training/queries";
 import { metricsAmong, readMetric, type Metric } from "@/training/rows";
@@ -35,8 +35,8 @@ export default function ComparePage() {
     <Page title="Compare" aside={<span className="muted">{names.length > 0 && counted(names.length, "trial")}</span>} actions={<AddTrial onAdd={(more) => onSearch({ ...search, trials: [...names, ...more].join(","), experiments: undefined })} />}>
       {error ? <Complaint error={error} /> : null}
       {names.length === 0 && !isPending ? (
-        <Empty icon="compare" title="Nothing to compare yet">
-          <p>Tick trials in an experiment's table, or experiments in their list, and choose Compare; or add a trial by its number, such as 31.4.</p>
+        <Empty icon="compare" title="No trials selected">
+          <p>Compare curves, hyperparameters and code of trials. Select trials or experiments in their lists and choose Compare, or add a trial above by its number, such as 31.4.</p>
         </Empty>
       ) : isPending && trials.length === 0 ? (
         <Loading rows={10} />
@@ -51,16 +51,16 @@ export default function ComparePage() {
   );
 }
 
-/** The trials that an address names, of experiments their best, and the experiments of all of them. */
+/** Loads the trials of the URL (for experiments, their best trial) and the experiments of all of them. */
 function useCompared(search: CompareSearch) {
-  const asked = useQueries({ queries: split(search.experiments).map((reference) => experimentQuery(reference)) });
-  const best = asked.flatMap(({ data }) => (data?.best ? [`${data.number}.${data.best.trial_number}`] : []));
+  const query = useQueries({ queries: split(search.experiments).map((reference) => experimentQuery(reference)) });
+  const best = query.flatMap(({ data }) => (data?.best ? [`${data.number}.${data.best.trial_number}`] : []));
   const names = [...new Set([...split(search.trials), ...best])];
   const found = useQueries({ queries: names.map((name) => namedTrialQuery(name)) });
   const trials = found.flatMap(({ data }) => (data ? [data] : []));
   const numbers = [...new Set(trials.map((trial) => String(trial.experiment_number)))];
   const details = useQueries({ queries: numbers.map((reference) => experimentQuery(reference)) });
-  const all = [...found, ...asked, ...details];
+  const all = [...found, ...query, ...details];
   return {
     names,
     trials,
@@ -104,7 +104,7 @@ function Overlaid({ trials, experiments, search, onSearch }: Compared & { search
           isLogX={search.log?.includes("x")}
           isLogY={search.log?.includes("y")}
           zoom={zoom}
-          onZoom={(next) => onSearch({ ...search, zoom: sayZoom(next) })}
+          onZoom={(next) => onSearch({ ...search, zoom: formatZoom(next) })}
           hovered={hovered}
           onHover={setHovered}
         />
@@ -158,7 +158,7 @@ function Chosen({ trials, experiments, onDrop }: Compared & { onDrop: (name: str
                 <Link to="/trials/$trial" params={{ trial: name }}>
                   {name}
                 </Link>
-                <IconButton icon="close" label={`Take ${name} out`} onClick={() => onDrop(name)} />
+                <IconButton icon="close" label={`Remove ${name}`} onClick={() => onDrop(name)} />
               </header>
               <span className={css.of}>{experiment?.name}</span>
               <span className={css.best}>

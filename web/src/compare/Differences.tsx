@@ -5,7 +5,7 @@ import { PlainTable } from "@/parts/PlainTable";
 import { differences, sayValue, type Difference } from "@/training/values";
 import { CodeDifferences } from "./CodeDifferences";
 
-/** In what the trials and their experiments differ; what is the same in all is left out. */
+/** Differences between the trials and their experiments, without what is the same in all. */
 export function Differences({ trials, experiments }: { trials: readonly Trial[]; experiments: readonly ExperimentDetail[] }) {
   const values = differences(trials.map((trial) => trial.hyperparameters));
   const configs = differences(experiments.map(({ config }) => ({ ...config, name: undefined, description: undefined, labels: undefined })));
@@ -14,14 +14,14 @@ export function Differences({ trials, experiments }: { trials: readonly Trial[];
   return (
     <>
       <Section title="Hyperparameters that differ">
-        <Table names={trials.map((trial) => `${trial.experiment_number}.${trial.number}`)} rows={values} none="They have the same hyperparameters." />
+        <Table names={trials.map((trial) => `${trial.experiment_number}.${trial.number}`)} rows={values} none="The trials have the same hyperparameters." />
       </Section>
       {experiments.length > 1 && (
         <Section title="Configs and code">
           <Table
             names={experiments.map(({ number }) => `experiment ${number}`)}
             rows={isOneCode ? configs : [...configs, { name: "code (SHA-256)", values: codes.map((code) => code?.slice(0, 12)) }]}
-            none="Their configs are the same, and they ran the same code."
+            none="The experiments have the same config and code."
           />
         </Section>
       )}

@@ -1,10 +1,10 @@
 import { readChartSearch, text, type ChartSearch } from "@/training/chartSearch";
 
-/** What is compared: trials as people say them (`31.4`), and experiments, for which their best trial stands. */
+/** What to compare: trials by name (`31.4`), and experiments, represented by their best trial. */
 export interface CompareSearch extends ChartSearch {
   trials?: string;
   experiments?: string;
-  /** The experiment whose code is held against the first one's, the file of it that is open, and a line. */
+  /** The experiment whose code is compared with the first one's, the open file, and a line. */
   code?: string;
   file?: string;
   at?: number;
@@ -23,11 +23,11 @@ export function readCompareSearch(search: Record<string, unknown>): CompareSearc
   };
 }
 
-function listed(words: string | undefined, shape: RegExp): string | undefined {
-  return split(words).filter((word) => shape.test(word)).slice(0, MOST).join(",") || undefined;
+function listed(names: string | undefined, shape: RegExp): string | undefined {
+  return split(names).filter((name) => shape.test(name)).slice(0, MOST).join(",") || undefined;
 }
 
-/** The names in a list of an address, each once. */
-export function split(words: string | undefined): string[] {
-  return [...new Set((words ?? "").split(",").map((word) => word.trim()).filter(Boolean))];
+/** Returns the names in a list in the URL, without duplicates. */
+export function split(names: string | undefined): string[] {
+  return [...new Set((names ?? "").split(",").map((name) => name.trim()).filter(Boolean))];
 }

@@ -16,12 +16,12 @@ import { varying } from "./varying";
 import { parallel, pareto, scatter, shares, type Objective } from "./plots";
 
 const Plot = lazy(() => import("@/charts/Plot"));
-/** So many of the best trials are drawn. */
+/** The number of best trials that are drawn. */
 const MOST = 1000;
-/** Of fewer results a share says nothing. */
-const LEAST = 8;
+/** The minimum number of results for an estimate of importance. */
+const MIN_RESULTS = 8;
 
-/** Which hyperparameters matter, and where the good values lie. */
+/** Relations between hyperparameters and the metric. */
 export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
   const theme = useTheme();
   const navigate = useNavigate();
@@ -37,7 +37,7 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
         .filter(({ result }) => Number.isFinite(result)),
     [rows, names],
   );
-  const odd = useMemo(() => rows.filter((row) => isOdd(row, own)).length, [rows, own]);
+  const notFinite = useMemo(() => rows.filter((row) => isOdd(row, own)).length, [rows, own]);
   const found = useMemo(() => importances(samples, names), [samples, names]);
   const a = names.find((name) => name === search.a) ?? found[0]?.name ?? "";
   const b = names.find((name) => name === search.b) ?? found.find(({ name }) => name !== a)?.name ?? "";
@@ -49,15 +49,15 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
   const open = (trial: string) => void navigate({ to: "/trials/$trial", params: { trial } });
   if (error) return <Complaint error={error} />;
   if (isPending) return <Loading rows={10} />;
-  if (samples.length === 0 || names.length === 0) return <Empty title="Nothing to relate yet">{names.length === 0 ? <p>No hyperparameter varies.</p> : <p>It begins with the first result.</p>}</Empty>;
+  if (samples.length === 0 || names.length === 0) return <Empty title="Nothing to analyse yet">{names.length === 0 ? <p>This page relates hyperparameters to the metric. The config of this experiment varies none.</p> : <p>This page relates hyperparameters to the metric. It fills with the first validation.</p>}</Empty>;
   return (
     <div className={css.overview}>
       <Card className={css.chartCard}>
         <div className={css.chartHead}>
           <h2>All hyperparameters</h2>
           <span className="muted">
-            the stronger the colour, the better {metric}
-            {odd > 0 ? `; ${counted(odd, "trial")} ended in NaN or infinity` : ""}
+            stronger colour: better {metric}
+            {notFinite > 0 ? `; ${counted(notFinite, "trial")} reported NaN or infinity` : ""}
             {total !== null && total > rows.length ? `; the best ${rows.length} of ${total}` : ""}
           </span>
         </div>
@@ -67,10 +67,10 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
         {names.length > 1 && (
           <Card className={css.chartCard}>
             <div className={css.chartHead}>
-              <h2>Two of them</h2>
+              <h2>Two hyperparameters</h2>
               <span className={css.chosen}>
                 {[a, b].map((chosen, at) => (
-                  <Select key={at} label={at === 0 ? "Along" : "Up"} value={chosen} onChange={(event) => onSearch({ ...search, [at === 0 ? "a" : "b"]: event.target.value })}>
+                  <Select key={at} label={at === 0 ? "X axis" : "Y axis"} value={chosen} onChange={(event) => onSearch({ ...search, [at === 0 ? "a" : "b"]: event.target.value })}>
                     {names.map((name) => (
                       <option key={name}>{name}</option>
                     ))}
@@ -79,24 +79,24 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
               </span>
             </div>
             <Plot label={`${a} and ${b}`} option={options.scatter} onPick={open} />
-            <p className={css.legend}>The ground is what {metric} probably is there, from the trials nearby; it is left blank where none is near.</p>
+            <p className={css.legend}>Shading: {metric} interpolated from nearby trials; blank where there are none.</p>
           </Card>
         )}
         <Card className={css.chartCard}>
           <div className={css.chartHead}>
             <h2>Importance</h2>
           </div>
-          {samples.length < LEAST ? <p className="muted">It takes {LEAST} results; there are {samples.length}.</p> : <Plot label="importance of hyperparameters" option={options.shares} height={Math.max(120, 34 * names.length)} />}
-          <p className={css.legend}>The part of the variance of {metric} that a hyperparameter explains alone (ω²). What only several explain together is in none.</p>
+          {samples.length < MIN_RESULTS ? <p className="muted">Importance needs at least {MIN_RESULTS} results; so far there are {samples.length}.</p> : <Plot label="importance of hyperparameters" option={options.shares} height={Math.max(120, 34 * names.length)} />}
+          <p className={css.legend}>The share of the variance of {metric} that each hyperparameter explains on its own (ω²). Joint effects of several hyperparameters are not included.</p>
         </Card>
       </div>
-      <Front {...{ experiment, search, onSearch }} onOpen={open} />
+      <ParetoFront {...{ experiment, search, onSearch }} onOpen={open} />
     </div>
   );
 }
 
-/** The trials that no other beats in every metric, where the search has several. */
-function Front({ experiment, onOpen }: TabProps & { onOpen: (trial: string) => void }) {
+/** The Pareto-optimal trials of a search with several metrics. */
+function ParetoFront({ experiment, onOpen }: TabProps & { onOpen: (trial: string) => void }) {
   const theme = useTheme();
   const reference = String(experiment.number);
   const searcher = experiment.config.searcher as { metrics?: Objective[]; limits?: string[] } | undefined;

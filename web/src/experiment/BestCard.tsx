@@ -11,7 +11,7 @@ import type { Best } from "./best";
 import css from "./Experiment.module.css";
 import { varying } from "./varying";
 
-/** The best trial's hyperparameters, those that vary first. */
+/** Hyperparameters of the best trial, varying ones first. */
 export function BestCard({ experiment, best }: { experiment: ExperimentDetail; best: Best | null }) {
   const { data } = useQuery({ ...trialQuery(best?.trial ?? ""), enabled: best !== null });
   const names = varying(experiment.config);
@@ -44,7 +44,7 @@ export function BestCard({ experiment, best }: { experiment: ExperimentDetail; b
           </Link>
         </>
       ) : (
-        <p className="muted">{experiment.final ? "No trial has a validation." : "No trial has a validation yet."}</p>
+        <p className="muted">{experiment.final ? "No trial reported a validation." : "The best trial appears here after the first validation."}</p>
       )}
     </Card>
   );

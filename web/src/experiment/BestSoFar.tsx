@@ -7,7 +7,7 @@ import { Card } from "@/parts/Page";
 import { numberOf, type TrialRow } from "@/training/rows";
 import css from "./Experiment.module.css";
 
-/** How the best found grew with the trials that ended: the search's own learning curve. */
+/** The best value so far over time, updated whenever a trial ends. */
 export function BestSoFar({ experiment, rows }: { experiment: ExperimentDetail; rows: readonly TrialRow[] }) {
   const curves = useMemo(() => curvesOf(experiment, rows), [experiment, rows]);
   const [stairs] = curves;
@@ -20,7 +20,7 @@ export function BestSoFar({ experiment, rows }: { experiment: ExperimentDetail; 
       {stairs && stairs.x.length > 0 ? (
         <CurveChart label="best so far" curves={curves} height={220} xName="after" formatX={formatDuration} strong="best" />
       ) : (
-        <p className={`${css.noCurves} muted`}>{experiment.final ? "No trial ended with a validation." : "It begins when the first trial has ended."}</p>
+        <p className={`${css.noCurves} muted`}>{experiment.final ? "No trial ended with a validation." : "The curve starts when the first trial has ended."}</p>
       )}
     </Card>
   );

@@ -5,20 +5,20 @@ import type { TabProps } from "./tab";
 
 const CodeBrowser = lazy(() => import("@/code/CodeBrowser"));
 
-/** The code that it runs, alone or held against another experiment's. */
+/** The code of the experiment, alone or compared with another experiment. */
 export function CodeTab({ experiment, search, onSearch }: TabProps) {
   return (
     <>
       <div className={css.codeTools}>
-        <span className="muted">{search.against ? `What came to be of experiment ${search.against}'s code` : "Compare with experiment"}</span>
+        <span className="muted">{search.against ? `Changes since the code of experiment ${search.against}` : "Compare with experiment"}</span>
         <Against search={search} onSearch={onSearch} />
       </div>
       <CodeBrowser
         experiment={String(experiment.number)}
         against={search.against}
         entrypoint={String(experiment.config.entrypoint ?? "")}
-        place={{ file: search.file, line: search.at }}
-        onPlace={(place) => onSearch({ ...search, file: place.file, at: place.line })}
+        position={{ file: search.file, line: search.at }}
+        onPosition={(position) => onSearch({ ...search, file: position.file, at: position.line })}
       />
     </>
   );

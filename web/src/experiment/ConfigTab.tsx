@@ -11,7 +11,7 @@ import { Against } from "./Against";
 import css from "./Experiment.module.css";
 import type { TabProps } from "./tab";
 
-/** The config as it was sent, what it says in full, and in what it differs from another experiment's. */
+/** The config as submitted, and its differences from another experiment. */
 export function ConfigTab({ experiment, search, onSearch }: TabProps) {
   const text = experiment.config_yaml ?? JSON.stringify(experiment.config, null, 2);
   const against = search.against ?? experiment.forked_from ?? undefined;
@@ -24,7 +24,7 @@ export function ConfigTab({ experiment, search, onSearch }: TabProps) {
           {warning}
         </div>
       ))}
-      <Section title={experiment.config_yaml ? "Config as it was sent" : "Config with its defaults"} actions={<Copy text={text} label="Copy the config" />}>
+      <Section title={experiment.config_yaml ? "Config as submitted" : "Config with defaults"} actions={<Copy text={text} label="Copy the config" />}>
         <Card className={css.config}>
           <pre tabIndex={0}>{text}</pre>
         </Card>
@@ -41,7 +41,7 @@ export function ConfigTab({ experiment, search, onSearch }: TabProps) {
                     {other.data.number} {other.data.name}
                   </Link>
                 </th>
-                <th scope="col">this one</th>
+                <th scope="col">this experiment</th>
               </tr>
             </thead>
             <tbody>
@@ -62,7 +62,7 @@ export function ConfigTab({ experiment, search, onSearch }: TabProps) {
                     "the same"
                   ) : (
                     <Link className={css.link} to="/experiments/$experiment/$tab" params={{ experiment: String(experiment.number), tab: "code" }} search={{ against: String(other.data.number) } as never}>
-                      not the same: see what differs
+                      different: show the changes
                     </Link>
                   )}
                 </td>

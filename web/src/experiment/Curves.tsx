@@ -7,7 +7,7 @@ import { counted, formatDuration, formatNumber } from "@/parts/format";
 import { Complaint, Loading } from "@/parts/Notes";
 import { useIsPhone } from "@/parts/useIsPhone";
 import { ChartTools } from "@/training/ChartTools";
-import { readZoom, sayZoom } from "@/training/chartSearch";
+import { readZoom, formatZoom } from "@/training/chartSearch";
 import { useCurves } from "@/training/curves";
 import { isOdd, type Metric, type TrialRow } from "@/training/rows";
 import type { Best } from "./best";
@@ -28,7 +28,7 @@ interface CurvesProps {
   onHover: (trial: string | null) => void;
 }
 
-/** The learning curves of all trials, as they grow. */
+/** Live learning curves of all trials. */
 export function Curves({ experiment, rows, total, metrics, metric, best, search, onSearch, hovered, onHover, isPending }: CurvesProps) {
   const navigate = useNavigate();
   const isPhone = useIsPhone();
@@ -39,8 +39,8 @@ export function Curves({ experiment, rows, total, metrics, metric, best, search,
   const weight = search.smooth ?? 0;
   const curves = useMemo(() => (weight > 0 ? found.curves.map((one) => ({ ...one, y: smoothed(one.y, weight) })) : found.curves), [found.curves, weight]);
   const strong = metric.name === experiment.metric ? (best?.trial ?? null) : null;
-  const odd = rows.filter((row) => isOdd(row, metric)).length;
-  const broken = rows.filter((row) => row.state === "error").length;
+  const notFinite = rows.filter((row) => isOdd(row, metric)).length;
+  const failed = rows.filter((row) => row.state === "error").length;
   return (
     <>
       <div className={css.chartHead}>
@@ -65,7 +65,7 @@ export function Curves({ experiment, rows, total, metrics, metric, best, search,
           isLogY={search.log?.includes("y")}
           isGrowing={!experiment.final}
           zoom={zoom}
-          onZoom={(next) => onSearch({ ...search, zoom: sayZoom(next) })}
+          onZoom={(next) => onSearch({ ...search, zoom: formatZoom(next) })}
           strong={strong}
           hovered={hovered}
           onHover={onHover}
@@ -74,20 +74,20 @@ export function Curves({ experiment, rows, total, metrics, metric, best, search,
       )}
       <p className={css.legend}>
         <span>{counted(curves.length, "curve")}{total !== null && total > rows.length ? ` of the best ${formatNumber(rows.length)} of ${formatNumber(total)} trials` : ""}</span>
-        {strong && <span>the best drawn strongly</span>}
-        {odd > 0 && (
+        {strong && <span>best trial highlighted</span>}
+        {notFinite > 0 && (
           <span className={css.bad}>
-            ✕ {counted(odd, "trial")} at NaN or infinity
+            ✕ {counted(notFinite, "trial")} reported NaN or infinity
           </span>
         )}
-        {broken > 0 && <span className={css.bad}>✕ {counted(broken, "trial")} ended in an error</span>}
-        <span className={css.hint}>Draw a stretch to look closer; a double click shows all</span>
+        {failed > 0 && <span className={css.bad}>✕ {counted(failed, "trial")} ended in an error</span>}
+        <span className={css.hint}>Drag to zoom, double-click to reset</span>
       </p>
     </>
   );
 }
 
-/** The metric that the search counts its time in, where it has one that is reported. */
+/** Returns the metric that counts epochs: the search's time metric, if trials report it. */
 function epochsOf(experiment: ExperimentDetail, metrics: readonly Metric[]): Metric | null {
   const searcher = (experiment.config.searcher ?? {}) as { time_metric?: string | null };
   const names = [searcher.time_metric, "epoch", "epochs"];

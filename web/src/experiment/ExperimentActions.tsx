@@ -7,7 +7,7 @@ import { useMay } from "@/session/session";
 import { ACTIONS, useAct } from "@/training/acting";
 import { LabelsDialog } from "@/training/LabelsDialog";
 
-/** What can be done to one experiment where it stands now: the first as a button, the rest in a menu. */
+/** The actions that the experiment's state permits: the first as a button, the others in a menu. */
 export function ExperimentActions({ experiment }: { experiment: Experiment }) {
   const may = useMay();
   const act = useAct();

@@ -37,7 +37,7 @@ export default function ExperimentPage() {
   return (
     <TabbedPage
       called={`Experiment ${reference}`}
-      asked={useQuery(experimentQuery(reference))}
+      query={useQuery(experimentQuery(reference))}
       to="/experiments/$experiment"
       params={{ experiment: reference }}
       tab={tab}

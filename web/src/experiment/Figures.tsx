@@ -10,7 +10,7 @@ import { usageQuery } from "@/training/queries";
 import { type Best, checkpointNote } from "./best";
 import css from "./Experiment.module.css";
 
-/** The experiment in five figures. */
+/** The key figures of the experiment. */
 export function Figures({ experiment, best }: { experiment: ExperimentDetail; best: Best | null }) {
   const { trials, metric, smaller_is_better } = experiment;
   const done = trials.completed + trials.stopped;
@@ -34,14 +34,14 @@ export function Figures({ experiment, best }: { experiment: ExperimentDetail; be
         >
           <Num value={best?.value} digits={5} />
         </Figure>
-        <Figure label="Trials" note={said(trials)}>
+        <Figure label="Trials" note={countsOf(trials)}>
           {done}
           {trials.planned ? <span className="muted"> / {trials.planned}</span> : null}
         </Figure>
-        <Figure label="Progress" note={`${experiment.searcher.replaceAll("_", " ")}, ${smaller_is_better ? "least" : "greatest"} ${metric ?? ""}`}>
+        <Figure label="Progress" note={`${experiment.searcher.replaceAll("_", " ")}, ${smaller_is_better ? "minimizes" : "maximizes"} ${metric ?? ""}`}>
           <Progress value={experiment.progress} state={experiment.state} label="progress" />
         </Figure>
-        <Figure label={experiment.final ? "Took" : "Running for"} note={<span>began <Time at={experiment.started_at ?? experiment.created_at} /></span>}>
+        <Figure label={experiment.final ? "Duration" : "Running for"} note={<span>started <Time at={experiment.started_at ?? experiment.created_at} /></span>}>
           <Elapsed from={experiment.started_at} to={experiment.ended_at} />
         </Figure>
         <Cost experiment={experiment} />
@@ -50,7 +50,7 @@ export function Figures({ experiment, best }: { experiment: ExperimentDetail; be
   );
 }
 
-function said(trials: ExperimentDetail["trials"]): string {
+function countsOf(trials: ExperimentDetail["trials"]): string {
   const parts = [
     trials.running && `${trials.running} running`,
     trials.queued && `${trials.queued} queued`,
@@ -65,13 +65,13 @@ function said(trials: ExperimentDetail["trials"]): string {
 function Cost({ experiment }: { experiment: ExperimentDetail }) {
   const { data, error } = useQuery(usageQuery(String(experiment.number), experiment.created_at, experiment.number));
   const { budget } = experiment;
-  const hours = data ? `${formatDuration(data.slot_seconds)} of slots` : "no slots used yet";
+  const hours = data ? `${formatDuration(data.slot_seconds)} of slot time` : "no slots used yet";
   const most = budget?.cost ?? null;
-  const note = error ? "the ledger could not be read" : most !== null ? `of ${formatMoney(most)}; ${hours}` : budget?.slot_hours ? `${hours} of ${formatNumber(budget.slot_hours)} h` : hours;
+  const note = error ? "usage could not be loaded" : most !== null ? `of ${formatMoney(most)}; ${hours}` : budget?.slot_hours ? `${hours} of ${formatNumber(budget.slot_hours)} h` : hours;
   const isUnpriced = data && data.cost === 0 && data.unpriced_slot_seconds > 0;
   return (
     <Figure label="Cost" note={note}>
-      {isUnpriced ? <span title="these slots have no price">unpriced</span> : formatMoney(data?.cost ?? 0)}
+      {isUnpriced ? <span title="The used slots have no price">unpriced</span> : formatMoney(data?.cost ?? 0)}
     </Figure>
   );
 }

@@ -17,9 +17,9 @@ interface LeadersProps {
   onHover: (trial: string | null) => void;
 }
 
-const SHOWN = 10;
+const MAX_ROWS = 10;
 
-/** The ten best trials; a row under the pointer lights up its curve. */
+/** The ten best trials. Hovering over a row highlights its curve. */
 export function Leaders({ experiment, rows, own, hovered, onHover }: LeadersProps) {
   const names = varying(experiment.config).slice(0, 6);
   if (rows.length === 0) return null;
@@ -48,7 +48,7 @@ export function Leaders({ experiment, rows, own, hovered, onHover }: LeadersProp
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, SHOWN).map((row) => (
+          {rows.slice(0, MAX_ROWS).map((row) => (
             <tr key={row.trial} data-at={hovered === row.trial || undefined} onPointerEnter={() => onHover(row.trial)} onPointerLeave={() => onHover(null)}>
               <td>
                 <Link className={css.link} to="/trials/$trial" params={{ trial: `${row.experiment_number}.${row.number}` }} onFocus={() => onHover(row.trial)} onBlur={() => onHover(null)}>

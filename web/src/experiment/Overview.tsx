@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 import { Complaint } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
 import { columnsQuery } from "@/training/queries";
-import { metricColumn, metricsAmong, metricWord, readMetric, useRows, type Metric } from "@/training/rows";
+import { metricColumn, metricsAmong, metricKey, readMetric, useRows, type Metric } from "@/training/rows";
 import { bestOf } from "./best";
 import { BestCard } from "./BestCard";
 import { Curves } from "./Curves";
@@ -14,7 +14,7 @@ import { Leaders } from "./Leaders";
 import { BestSoFar } from "./BestSoFar";
 import { varying } from "./varying";
 
-/** So many trials' curves are drawn; the best of more. */
+/** The maximum number of curves; of more trials, the best are drawn. */
 const MOST_CURVES = 2000;
 
 export function Overview({ experiment, search, onSearch }: TabProps) {
@@ -23,8 +23,8 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
   const metrics = useMemo(() => metricsAmong(columns.data?.columns ?? []), [columns.data]);
   const own: Metric = { group: "validation", name: experiment.metric ?? "loss" };
   const metric = readMetric(search.metric) ?? own;
-  const asked = useMemo(() => columnsOf(experiment.config, metric, own), [experiment.config, metricWord(metric), own.name]);
-  const { rows, total, error, isPending } = useRows(reference, { columns: asked, sort: "best", most: MOST_CURVES });
+  const columnNames = useMemo(() => columnsOf(experiment.config, metric, own), [experiment.config, metricKey(metric), own.name]);
+  const { rows, total, error, isPending } = useRows(reference, { columns: columnNames, sort: "best", most: MOST_CURVES });
   const best = bestOf(experiment, rows);
   const [hovered, setHovered] = useState<string | null>(null);
   return (
@@ -59,7 +59,7 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
   );
 }
 
-/** The hyperparameters that vary, the search's metric at its best, and how far the shown metric is. */
+/** Returns the columns of varying hyperparameters, the best value, and the latest values of the chosen metric. */
 function columnsOf(config: Record<string, unknown>, metric: Metric, own: Metric): string[] {
   const stats = [metric, own].flatMap((one) => [metricColumn(one, "last"), metricColumn(one, "last_step")]);
   return [...new Set(["best", "ended", ...varying(config).map((name) => `hparams.${name}`), ...stats])];

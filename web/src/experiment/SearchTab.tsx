@@ -13,7 +13,7 @@ import css from "./Search.module.css";
 const PAGE = 200;
 const MOST_PAGES = 25;
 
-/** The rungs of the search as they fill: each trial where its value puts it, and whether it went on. */
+/** The rungs of the search: each trial at its value, with the decision about it. */
 export function SearchTab({ experiment }: TabProps) {
   const reference = String(experiment.number);
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
@@ -35,22 +35,22 @@ export function SearchTab({ experiment }: TabProps) {
   const values = rungs.flatMap(({ judged }) => judged.map(({ value }) => value)).filter(Number.isFinite);
   const range: [number, number] = [Math.min(...values), Math.max(...values)];
   return (
-    <Section title={`${experiment.searcher.replaceAll("_", " ")}`} actions={<span className="muted number">{entries.length.toLocaleString("en-US")} decisions{hasNextPage ? ", the first of more" : ""}</span>}>
+    <Section title={`${experiment.searcher.replaceAll("_", " ")}`} actions={<span className="muted number">{entries.length.toLocaleString("en-US")} decisions{hasNextPage ? ", more not loaded" : ""}</span>}>
       {rungs.length === 0 ? (
-        <Empty title={entries.length === 0 ? "The search has not begun" : "This search has no rungs"}>
-          <p>{entries.length > 0 && "It trains every trial to its end, or has judged none so far."}</p>
+        <Empty title={entries.length === 0 ? "The search has not started" : "No rungs yet"}>
+          <p>{entries.length > 0 && "Rungs show where the search compares trials. This method has none, or no trial has reached the first rung yet."}</p>
         </Empty>
       ) : (
         <Card className={css.rungs}>
           <p className={css.keyed}>
             <span>
-              <i className={css.goes} /> went on, or came to the end
+              <i className={css.goes} /> continued or completed
             </span>
             <span>
               <i className={css.stops} /> stopped
             </span>
             <span className="muted">
-              {experiment.metric} from {formatNumber(range[0])} to {formatNumber(range[1])}, the better at the right
+              {experiment.metric} from {formatNumber(range[0])} to {formatNumber(range[1])}, better values at the right
             </span>
           </p>
           <ol>
@@ -73,9 +73,9 @@ interface RowProps {
 }
 
 function Row({ rung, range, isSmallerBetter, experiment, unit }: RowProps) {
-  const gone = rung.judged.filter(({ isStopped }) => !isStopped).length;
+  const continued = rung.judged.filter(({ isStopped }) => !isStopped).length;
   const isLast = rung.judged.some(({ isAtEnd }) => isAtEnd);
-  const fate = (isStopped: boolean) => (isStopped ? "stopped" : isLast ? "came to the end" : "went on");
+  const outcomeOf = (isStopped: boolean) => (isStopped ? "stopped" : isLast ? "completed" : "continued");
   const width = range[1] - range[0] || 1;
   return (
     <li className={css.rung}>
@@ -96,14 +96,14 @@ function Row({ rung, range, isSmallerBetter, experiment, unit }: RowProps) {
               params={{ trial: `${experiment}.${trial}` }}
               className={isStopped ? css.stops : css.goes}
               style={{ left: `${2 + at * 96}%` }}
-              title={`trial ${experiment}.${trial}: ${formatNumber(value)}, ${fate(isStopped)}`}
-              aria-label={`trial ${experiment}.${trial}, ${formatNumber(value)}, ${fate(isStopped)}`}
+              title={`trial ${experiment}.${trial}: ${formatNumber(value)}, ${outcomeOf(isStopped)}`}
+              aria-label={`trial ${experiment}.${trial}, ${formatNumber(value)}, ${outcomeOf(isStopped)}`}
             />
           );
         })}
       </span>
       <span className="muted number">
-        {isLast ? `${gone} came to the end` : `${gone} of ${rung.judged.length} went on`}
+        {isLast ? `${continued} completed` : `${continued} of ${rung.judged.length} continued`}
       </span>
     </li>
   );

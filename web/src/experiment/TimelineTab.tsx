@@ -18,11 +18,11 @@ import css from "./Timeline.module.css";
 
 const ROW_PX = 32;
 const PAGE = 200;
-/** The end of what is loaded comes into sight so many rows before. */
+/** The next page is loaded when the end is this many rows away. */
 const AHEAD = 20;
 const NONE: readonly Resource<"Checkpoint">[] = [];
 
-/** When each trial waited, got ready, trained and was begun again: one row a trial, all on one time. */
+/** The phases of each trial on a common time axis: one row per trial. */
 export function TimelineTab({ experiment }: TabProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const now = useNow().getTime();
@@ -30,28 +30,28 @@ export function TimelineTab({ experiment }: TabProps) {
   const trials = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data]);
   const lastUpload = useMemo(() => Math.max(0, ...trials.flatMap(({ phases }) => uploadsOf(phasesUntil(now, phases)).map((one) => one.to))), [trials, now]);
   const virtual = useVirtualizer({ count: trials.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 4 });
-  const shown = virtual.getVirtualItems();
-  const isNearEnd = (shown.at(-1)?.index ?? 0) > trials.length - AHEAD;
+  const visible = virtual.getVirtualItems();
+  const isNearEnd = (visible.at(-1)?.index ?? 0) > trials.length - AHEAD;
   useEffect(() => {
     if (isNearEnd && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [isNearEnd, hasNextPage, isFetchingNextPage, fetchNextPage]);
   if (error) return <Trouble error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading rows={10} />;
-  if (trials.length === 0) return <Empty icon="clock" title="No trial yet" />;
+  if (trials.length === 0) return <Empty icon="clock" title="No trials yet" />;
   const from = Date.parse(experiment.started_at ?? experiment.created_at);
   const to = experiment.ended_at ? Math.max(Date.parse(experiment.ended_at), lastUpload) : now;
   return (
     <>
       <div className={css.head}>
         <PhaseKey uploads />
-        <span className="muted number">{formatDuration((to - from) / 1000)} in all</span>
+        <span className="muted number">{formatDuration((to - from) / 1000)} in total</span>
       </div>
-      <div ref={scroller} className={css.rows} role="region" aria-label="Trials along time" tabIndex={0}>
+      <div ref={scroller} className={css.rows} role="region" aria-label="Timeline of trials" tabIndex={0}>
         <div className={css.axis}>
           <TimeAxis from={from} to={to} most={8} />
         </div>
         <ol style={{ height: virtual.getTotalSize() }}>
-          {shown.map(({ index, start }) => {
+          {visible.map(({ index, start }) => {
             const trial = trials[index];
             return trial && <Row key={trial.trial} experiment={experiment.number} trial={trial} from={from} to={to} now={now} start={start} />;
           })}

@@ -16,7 +16,7 @@ import css from "./Experiment.module.css";
 import type { TabProps } from "./tab";
 import { varying } from "./varying";
 
-/** All trials by hyperparameters and results, filtered and sorted by the API's own language. */
+/** All trials with hyperparameters and results, filtered and sorted by the API. */
 export function TrialsTab({ experiment, search, onSearch }: TabProps) {
   const reference = String(experiment.number);
   const navigate = useNavigate();
@@ -24,8 +24,8 @@ export function TrialsTab({ experiment, search, onSearch }: TabProps) {
   const own = useMemo<Metric>(() => ({ group: "validation", name: experiment.metric ?? "loss" }), [experiment.metric]);
   const names = useMemo(() => varying(experiment.config), [experiment.config]);
   const columns = useMemo(() => columnsOf(own, names), [own, names]);
-  const asked = ["best", "runs", "created", "ended", metricColumn(own, "last"), metricColumn(own, "last_step"), ...names.map((name) => `hparams.${name}`)];
-  const list = useRows(reference, { columns: asked, filter: search.filter, sort: search.sort });
+  const columnNames = ["best", "runs", "created", "ended", metricColumn(own, "last"), metricColumn(own, "last_step"), ...names.map((name) => `hparams.${name}`)];
+  const list = useRows(reference, { columns: columnNames, filter: search.filter, sort: search.sort });
   const { fetchNextPage, hasNextPage, isFetchingNextPage } = list;
   const more = useCallback(() => void (hasNextPage && !isFetchingNextPage && fetchNextPage()), [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const open = useCallback(
@@ -84,7 +84,7 @@ export function TrialsTab({ experiment, search, onSearch }: TabProps) {
           onTicked={setTicked}
           onEnd={more}
           card={(row) => <TrialCard row={row} own={own} names={names} />}
-          empty={<Empty title={search.filter ? "No trial meets this filter" : "No trial yet"}>{!search.filter && <p>The search makes the first as soon as it begins.</p>}</Empty>}
+          empty={<Empty title={search.filter ? "No trials match this filter" : "No trials yet"}>{!search.filter && <p>The search creates the first trials when it starts.</p>}</Empty>}
         />
       )}
     </>
@@ -118,7 +118,7 @@ function columnsOf(own: Metric, names: readonly string[]): Column<TrialRow>[] {
       cell: (row: TrialRow) => <span className="mono">{sayValue(row.values[`hparams.${name}`])}</span>,
     })),
     { id: "runs", header: "Runs", width: 72, sort: "runs", end: true, cell: (row) => <Runs row={row} /> },
-    { id: "took", header: "Took", width: 104, end: true, cell: (row) => <Elapsed from={row.values.created as string | null} to={row.values.ended as string | null} /> },
+    { id: "took", header: "Duration", width: 104, end: true, cell: (row) => <Elapsed from={row.values.created as string | null} to={row.values.ended as string | null} /> },
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Which trial is the best, said by every part of the page alike. Pure. */
+/** The best trial, computed the same for all parts of the page. Pure. */
 import type { BestCheckpoint, ExperimentDetail } from "@/api/types";
 import type { TrialRow } from "@/training/rows";
 import { numberIn } from "@/training/values";
@@ -7,23 +7,23 @@ export interface Best {
   trial: string;
   trial_number: number;
   value: number;
-  /** At which step; null where only the table of trials has told it so far. */
+  /** Step of the best value; null while only the table of trials has reported it. */
   step: number | null;
   others: Record<string, number>;
-  /** What became of the checkpoint at that step; null while nobody has said. */
+  /** State of the checkpoint at that step; null while unknown. */
   checkpoint?: BestCheckpoint | null;
 }
 
-/** What a reader of the best step must know of its checkpoint; null where it is saved, or where nothing is known. */
+/** Returns a warning if the checkpoint of the best step is not saved; null if it is, or if nothing is known. */
 export function checkpointNote(best: Best | null): string | null {
   const found = best?.checkpoint;
   if (!found || found.state === "saved") return null;
-  if (!found.state) return "no checkpoint of this step is stored";
-  const said = found.state === "uploading" ? "is still being uploaded" : `is ${found.state}`;
-  return `the checkpoint of this step ${said}${found.reason ? `: ${found.reason}` : ""}`;
+  if (!found.state) return "No checkpoint of this step is stored";
+  const state = found.state === "uploading" ? "is still being uploaded" : `is ${found.state}`;
+  return `The checkpoint of this step ${state}${found.reason ? `: ${found.reason}` : ""}`;
 }
 
-/** What the search says; until it has said any, the first of the rows, which are sorted by their best. */
+/** Returns the best trial of the search; until the search reports one, the first row, since rows are sorted by their best. */
 export function bestOf({ best }: Pick<ExperimentDetail, "best">, rows: readonly TrialRow[]): Best | null {
   if (best) return best;
   const [first] = rows;

@@ -1,4 +1,4 @@
-/** The options of the plots of an experiment. Pure but for the colours of the page. */
+/** Options of the plots of an experiment. Pure except for the colours of the theme. */
 import type { EChartsCoreOption } from "echarts/core";
 import { rgbToken as colour } from "@/parts/theme";
 import { tip } from "@/charts/look";
@@ -7,14 +7,14 @@ import { surfaceOf, type SurfaceCell } from "@/charts/surface";
 import { formatNumber } from "@/parts/format";
 
 function axis(name: string, values: readonly unknown[]) {
-  const words = [...new Set(values.filter((value) => typeof value !== "number").map(said))];
-  const type = words.length > 0 ? "category" : isWide(values) ? "log" : "value";
+  const categories = [...new Set(values.filter((value) => typeof value !== "number").map(textOf))];
+  const type = categories.length > 0 ? "category" : isWide(values) ? "log" : "value";
   const line = { lineStyle: { color: colour("--line-strong") } };
   return {
     name,
     type,
     scale: true,
-    ...(words.length > 0 && { data: [...new Set(values.map(said))] }),
+    ...(categories.length > 0 && { data: [...new Set(values.map(textOf))] }),
     nameTextStyle: { color: colour("--ink-2") },
     axisLabel: { color: colour("--ink-3"), fontSize: 11, textBorderColor: colour("--surface"), textBorderWidth: 3, formatter: (value: number | string) => (typeof value === "number" ? formatNumber(value, 3) : value) },
     axisLine: line,
@@ -23,8 +23,8 @@ function axis(name: string, values: readonly unknown[]) {
   };
 }
 
-const said = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
-const plain = (value: unknown) => (typeof value === "number" ? value : said(value));
+const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
+const plain = (value: unknown) => (typeof value === "number" ? value : textOf(value));
 
 function shades(samples: readonly Sample[], isLess: boolean) {
   const results = samples.map(({ result }) => result);
@@ -32,7 +32,7 @@ function shades(samples: readonly Sample[], isLess: boolean) {
   return { min: Math.min(...results), max: Math.max(...results), show: false, inRange: { color: isLess ? range.reverse() : range } };
 }
 
-/** Every trial as a line through its hyperparameters to its result, coloured by that. */
+/** Parallel coordinates: each trial is a line through its hyperparameters, coloured by its result. */
 export function parallel(samples: readonly Sample[], names: readonly string[], metric: string, isLess: boolean): EChartsCoreOption {
   const columns = [...names.map((name) => ({ name, values: samples.map(({ values }) => values[name]) })), { name: metric, values: samples.map(({ result }) => result) }];
   return {
@@ -45,11 +45,11 @@ export function parallel(samples: readonly Sample[], names: readonly string[], m
 }
 
 interface Drawn {
-  coord: (place: [number, number]) => [number, number];
+  coord: (point: [number, number]) => [number, number];
   visual: (name: "color") => string;
 }
 
-/** The estimate between the trials, as cells behind them. */
+/** Cells of the interpolated metric behind the trials. */
 function contour(cells: readonly SurfaceCell[]) {
   return {
     type: "custom",
@@ -59,7 +59,7 @@ function contour(cells: readonly SurfaceCell[]) {
       const cell = cells[dataIndex];
       if (cell === undefined) return null;
       const [[left, bottom], [right, top]] = [drawn.coord([cell.left, cell.bottom]), drawn.coord([cell.right, cell.top])];
-      // Whole pixels: between others the ground shows, and what lies over a neighbour is darker.
+      // Whole pixels: fractional ones leave gaps or overlap between cells.
       const [x, y] = [Math.round(left), Math.round(top)];
       const shape = { x, y, width: Math.round(right) - x, height: Math.round(bottom) - y };
       return { type: "rect", shape, style: { fill: drawn.visual("color"), opacity: 0.35 } };
@@ -68,7 +68,7 @@ function contour(cells: readonly SurfaceCell[]) {
   };
 }
 
-/** Two hyperparameters, coloured by the result, over what it probably is between the trials. */
+/** Scatter plot of two hyperparameters, coloured by the result, over the interpolated metric. */
 export function scatter(samples: readonly Sample[], a: string, b: string, metric: string, isLess: boolean): EChartsCoreOption {
   const xs = samples.map(({ values }) => values[a]);
   const ys = samples.map(({ values }) => values[b]);
@@ -79,14 +79,14 @@ export function scatter(samples: readonly Sample[], a: string, b: string, metric
     xAxis: { ...axis(a, xs), nameLocation: "middle", nameGap: 28 },
     yAxis: axis(b, ys),
     visualMap: { ...shades(samples, isLess), dimension: 2 },
-    tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: (number | string)[] }) => `${name}\n${a} ${sayCell(value[0])}\n${b} ${sayCell(value[1])}\n${metric} ${sayCell(value[2])}` },
+    tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: (number | string)[] }) => `${name}\n${a} ${formatCell(value[0])}\n${b} ${formatCell(value[1])}\n${metric} ${formatCell(value[2])}` },
     series: [contour(cells), { type: "scatter", z: 2, symbolSize: 11, itemStyle: { borderColor: colour("--surface"), borderWidth: 1.5 }, data: samples.map((one) => ({ name: one.label, value: [plain(one.values[a]), plain(one.values[b]), one.result] })) }],
   };
 }
 
-const sayCell = (value: unknown) => (typeof value === "number" ? formatNumber(value) : String(value));
+const formatCell = (value: unknown) => (typeof value === "number" ? formatNumber(value) : String(value));
 
-/** The share of each hyperparameter, the greatest above. */
+/** Bars of importance, greatest first. */
 export function shares(found: readonly Importance[]): EChartsCoreOption {
   const up = [...found].reverse();
   return {
@@ -108,13 +108,13 @@ export function shares(found: readonly Importance[]): EChartsCoreOption {
   };
 }
 
-/** A metric that a search has among several. */
+/** One of several metrics of a search. */
 export interface Objective {
   name: string;
   smaller_is_better?: boolean;
 }
 
-/** Two metrics of the trials that no other beats in all. Where there are but these two, with the edge of what was reached: no trial is beyond it. */
+/** Pareto front in two metrics. If the search has only these two, the attained boundary is drawn too. */
 export function pareto(points: readonly { label: string; x: number; y: number }[], [x, y, ...others]: readonly Objective[]): EChartsCoreOption {
   const sorted = [...points].sort((one, other) => one.x - other.x);
   const [along, up] = [x?.name ?? "", y?.name ?? ""];
@@ -124,7 +124,7 @@ export function pareto(points: readonly { label: string; x: number; y: number }[
     grid: { left: 64, right: 24, top: 30, bottom: 42 },
     xAxis: { ...axis(along, points.map((one) => one.x)), nameLocation: "middle", nameGap: 28 },
     yAxis: axis(up, points.map((one) => one.y)),
-    tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: number[] }) => `${name}\n${along} ${sayCell(value[0])}\n${up} ${sayCell(value[1])}` },
+    tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: number[] }) => `${name}\n${along} ${formatCell(value[0])}\n${up} ${formatCell(value[1])}` },
     series: [{ type: "line", symbol: "circle", symbolSize: 9, itemStyle: { color: colour("--series-1") }, ...edge, data: sorted.map((one) => ({ name: one.label, value: [one.x, one.y] })) }],
   };
 }

@@ -1,4 +1,4 @@
-/** The rungs of a search out of its journal: who came how far, and who went on. Pure. */
+/** Builds the rungs of a search from its journal. Pure. */
 import type { Resource } from "@/api/types";
 
 type Entry = Pick<Resource<"JournalEntry">, "kind" | "facts">;
@@ -7,7 +7,7 @@ export interface Judged {
   trial: number;
   value: number;
   isStopped: boolean;
-  /** It was the last rung: it has trained to its end. */
+  /** The trial reached the last rung and completed. */
   isAtEnd: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Rung {
   judged: Judged[];
 }
 
-/** By bracket and time; a trial that was judged at a rung again stands there as it was judged last. */
+/** Returns the rungs by bracket and time, with the latest judgement of each trial. */
 export function rungsOf(entries: readonly Entry[]): Rung[] {
   const found = new Map<string, Rung>();
   for (const { kind, facts } of entries) {

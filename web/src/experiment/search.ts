@@ -1,17 +1,17 @@
 import { readLogSearch, type LogSearch } from "@/logs/search";
 import { readChartSearch, text, type ChartSearch } from "@/training/chartSearch";
 
-/** What the address of an experiment's page says beside its tab. */
+/** State of an experiment's page in the URL, besides the tab. */
 export interface ExperimentSearch extends ChartSearch, LogSearch {
   filter?: string;
   sort?: string;
-  /** Of plots: the hyperparameters on the axes. */
+  /** Hyperparameters on the axes of the scatter plot. */
   a?: string;
   b?: string;
-  /** Of the code: the file that is open, and the number of a line of it. */
+  /** The open file of the code, and a line number in it. */
   file?: string;
   at?: number;
-  /** The experiment that config and code are held against. */
+  /** The experiment that config and code are compared with. */
   against?: string;
 }
 

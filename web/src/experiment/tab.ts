@@ -1,7 +1,7 @@
 import type { ExperimentDetail } from "@/api/types";
 import type { ExperimentSearch } from "./search";
 
-/** What each tab of an experiment's page is given. */
+/** Props of each tab of an experiment's page. */
 export interface TabProps {
   experiment: ExperimentDetail;
   search: ExperimentSearch;

@@ -5,19 +5,19 @@ import { ACTIONS, useAct } from "@/training/acting";
 import css from "./Experiments.module.css";
 
 interface ActionBarProps {
-  ticked: readonly Experiment[];
+  selected: readonly Experiment[];
   onClear: () => void;
   onLabel: () => void;
   onCompare: () => void;
 }
 
-/** What can be done to the ticked ones, and to these alone. */
-export function ActionBar({ ticked, onClear, onLabel, onCompare }: ActionBarProps) {
+/** Actions for the selected experiments. */
+export function ActionBar({ selected, onClear, onLabel, onCompare }: ActionBarProps) {
   const act = useAct(onClear);
-  const fitting = ACTIONS.map((action) => ({ ...action, numbers: ticked.filter(action.fits).map((one) => String(one.number)) }));
+  const fitting = ACTIONS.map((action) => ({ ...action, numbers: selected.filter(action.fits).map((one) => String(one.number)) }));
   return (
-    <div className={css.act} role="toolbar" aria-label="What is done to the ticked experiments">
-      <strong>{counted(ticked.length, "experiment")}</strong>
+    <div className={css.act} role="toolbar" aria-label="Actions for the selected experiments">
+      <strong>{counted(selected.length, "experiment")}</strong>
       {fitting
         .filter(({ numbers }) => numbers.length > 0)
         .map(({ action, label, icon, danger, numbers }) => (
@@ -29,7 +29,7 @@ export function ActionBar({ ticked, onClear, onLabel, onCompare }: ActionBarProp
             busy={act.isPending && act.variables.action === action}
             onClick={() => act.mutate({ action, experiments: numbers })}
           >
-            {numbers.length < ticked.length ? `${label} ${numbers.length}` : label}
+            {numbers.length < selected.length ? `${label} ${numbers.length}` : label}
           </Button>
         ))}
       <Button small kind="quiet" icon="tag" onClick={onLabel}>
@@ -38,7 +38,7 @@ export function ActionBar({ ticked, onClear, onLabel, onCompare }: ActionBarProp
       <Button small kind="quiet" icon="compare" onClick={onCompare}>
         Compare
       </Button>
-      <IconButton icon="close" label="Tick none" onClick={onClear} />
+      <IconButton icon="close" label="Clear selection" onClick={onClear} />
     </div>
   );
 }

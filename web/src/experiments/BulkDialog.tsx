@@ -11,7 +11,7 @@ import { State } from "@/parts/State";
 import { ACTIONS, actionOf, useAct } from "@/training/acting";
 import css from "./Experiments.module.css";
 
-/** What all meet: the API acts on nothing that was not said. */
+/** A filter that every experiment matches: the API requires one. */
 const ALL = "number > 0";
 
 interface BulkDialogProps {
@@ -20,38 +20,38 @@ interface BulkDialogProps {
   onClose: () => void;
 }
 
-/** All that a filter meets: counted and shown before anything is done, and done to just these or to none. */
+/** Acts on all experiments that match a filter. It shows their number and a sample first; the action applies to exactly these. */
 export function BulkDialog({ filter, archived, onClose }: BulkDialogProps) {
   const [action, setAction] = useState(archived ? "unarchive" : "pause");
   const act = useAct(onClose);
-  const wanted = ACTIONS.find((one) => one.action === action);
-  const seen = useQuery({
+  const chosen = ACTIONS.find((one) => one.action === action);
+  const preview = useQuery({
     queryKey: keys.experiments({ preview: filter, archived }),
     queryFn: ({ signal }) => ask(api.GET("/v1/bulk/experiments", { params: { query: { filter: filter || ALL, archived } }, signal })),
     staleTime: 0,
     gcTime: 0,
   });
-  const { count = 0, selection, sample = [] } = seen.data ?? {};
-  const doIt = () => selection && wanted && act.mutate({ action: wanted.action, selection });
+  const { count = 0, selection, sample = [] } = preview.data ?? {};
+  const run = () => selection && chosen && act.mutate({ action: chosen.action, selection });
   return (
     <Dialog
-      title="All that the filter meets"
+      title="Act on all matching experiments"
       onClose={onClose}
       footer={
         <>
           <Button kind="quiet" onClick={onClose}>
-            Leave them
+            Cancel
           </Button>
-          <Button kind={wanted?.danger ? "danger" : "primary"} busy={act.isPending} disabled={!selection} onClick={doIt}>
-            {`${wanted?.label ?? ""} ${counted(count, "experiment")}`}
+          <Button kind={chosen?.danger ? "danger" : "primary"} busy={act.isPending} disabled={!selection} onClick={run}>
+            {`${chosen?.label ?? ""} ${counted(count, "experiment")}`}
           </Button>
         </>
       }
     >
-      <p className="muted">{filter ? <code>{filter}</code> : "There is no filter: these are all of the list."}</p>
-      {seen.error && <Complaint error={seen.error} />}
-      {seen.isPending && <Loading rows={3} />}
-      {seen.data && (
+      <p className="muted">{filter ? <code>{filter}</code> : "No filter: all experiments in the list match."}</p>
+      {preview.error && <Complaint error={preview.error} />}
+      {preview.isPending && <Loading rows={3} />}
+      {preview.data && (
         <>
           <ul className={css.sample}>
             {sample.slice(0, 6).map((one) => (
@@ -64,7 +64,7 @@ export function BulkDialog({ filter, archived, onClose }: BulkDialogProps) {
             ))}
             {count > 6 && <li className="muted">and {counted(count - Math.min(6, sample.length), "more", "more")}</li>}
           </ul>
-          {count > 0 && !selection && <p className={css.outcome}>At most 500 are acted on at a time: narrow the filter.</p>}
+          {count > 0 && !selection && <p className={css.outcome}>An action applies to at most 500 experiments. Narrow the filter.</p>}
           <Select label="Action" value={action} onChange={(event) => setAction(event.target.value)}>
             {ACTIONS.map((one) => (
               <option key={one.action} value={one.action}>

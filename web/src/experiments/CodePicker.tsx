@@ -15,11 +15,11 @@ import { filesOf, pack, sourcesOf, type Packed, type SourceFile } from "./pack";
 interface CodePickerProps {
   code: Code | null;
   onCode: (code: Code | null) => void;
-  /** What the entrypoint needs and the code lacks. */
+  /** Reports that the code lacks the script of the entrypoint. */
   missing: Problem | null;
 }
 
-/** The model code: a folder or files, packed here and sent when the experiment is created, or that of an earlier experiment. */
+/** Chooses the model code: a folder or files, packed in the browser and uploaded when the experiment is created, or the code of another experiment. */
 export function CodePicker({ code, onCode, missing }: CodePickerProps) {
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
@@ -43,12 +43,12 @@ export function CodePicker({ code, onCode, missing }: CodePickerProps) {
     <section className={css.card} aria-label="Code" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       <header className={css.cardHead}>
         <h2>Code</h2>
-        {code && <IconButton icon="close" label="Take other code" onClick={() => onCode(null)} />}
+        {code && <IconButton icon="close" label="Choose other code" onClick={() => onCode(null)} />}
       </header>
       {missing && (
         <div role="alert" className={css.lacking}>
           <p>{missing.message}.</p>
-          <p>{code ? "Choose the folder that holds it, or correct the entrypoint." : "Choose its folder, or take the code of an experiment."}</p>
+          <p>{code ? "Choose the folder that contains it, or correct the entrypoint." : "Choose its folder, or use the code of another experiment."}</p>
         </div>
       )}
       {code === null ? <Pick isBusy={isBusy} onFiles={(files) => take(filesOf(files))} onExperiment={(number) => void attempt(() => codeOf(number))} /> : "packed" in code ? <PackedCode packed={code.packed} /> : <StoredCode experiment={code.experiment} />}
@@ -73,7 +73,7 @@ function Pick({ isBusy, onFiles, onExperiment }: PickProps) {
   };
   return (
     <div className={css.pick}>
-      <p className={css.note}>The folder or files of your script. Version control, likely secrets such as .env, and what .musterignore or .gitignore names are not sent.</p>
+      <p className={css.note}>Choose the folder or files of your script. Version control, likely secrets such as .env, and files that .musterignore or .gitignore exclude are not uploaded.</p>
       <div className={css.ways}>
         <Button icon="upload" busy={isBusy} onClick={() => folder.current?.click()}>
           Choose a folder
@@ -88,7 +88,7 @@ function Pick({ isBusy, onFiles, onExperiment }: PickProps) {
           <input name="experiment" inputMode="numeric" pattern="[0-9]*" placeholder="number" autoComplete="off" />
         </label>
         <Button type="submit" busy={isBusy}>
-          Use it
+          Use code
         </Button>
       </form>
       <input ref={folder} type="file" hidden multiple aria-label="Folder of the model code" {...{ webkitdirectory: "" }} onChange={(event) => onFiles(event.target.files ?? [])} />
@@ -103,8 +103,8 @@ function PackedCode({ packed }: { packed: Packed }) {
   return (
     <>
       <Files names={packed.files} bytes={packed.bytes} />
-      {secrets.length > 0 && <p className={css.lacking}>Not sent, as version control or likely secrets: {listed(secrets)}. A line such as !{secrets[0]} in .musterignore, which replaces .gitignore, takes one in.</p>}
-      {ignored.length > 0 && <p className={css.note}>Not sent, by an ignore file: {listed(ignored)}.</p>}
+      {secrets.length > 0 && <p className={css.lacking}>Not uploaded (version control or likely secrets): {listed(secrets)}. To include a file, add a line such as !{secrets[0]} to .musterignore, which replaces .gitignore.</p>}
+      {ignored.length > 0 && <p className={css.note}>Not uploaded (ignore file): {listed(ignored)}.</p>}
     </>
   );
 }
@@ -113,7 +113,7 @@ function StoredCode({ experiment }: { experiment: number }) {
   const { data, error } = useQuery(codeQuery(String(experiment)));
   return (
     <>
-      <p className={css.note}>The code of experiment {experiment}.</p>
+      <p className={css.note}>Code of experiment {experiment}</p>
       {data && <Files names={data.files.map(({ path }) => path)} bytes={data.unpacked_bytes} />}
       {error && <Complaint error={error} />}
     </>
@@ -137,15 +137,15 @@ function Files({ names, bytes }: { names: readonly string[]; bytes: number }) {
   );
 }
 
-const SHOWN = 6;
+const MAX_NAMES = 6;
 
 function listed(names: readonly string[]): string {
-  return names.slice(0, SHOWN).join(", ") + (names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "");
+  return names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "");
 }
 
-/** The code of an earlier experiment. Raises Problem where it has none. */
+/** Returns the code of another experiment. Raises Problem if it has none. */
 async function codeOf(number: string): Promise<Code> {
   const found = await ask(api.GET("/v1/experiments/{experiment}", { params: { path: { experiment: number } } }));
-  if (!found.code_sha256) throw new Problem({ status: 422, code: "code_missing", detail: `experiment ${number} runs without code of its own`, hint: "take another experiment, or choose a folder" });
+  if (!found.code_sha256) throw new Problem({ status: 422, code: "code_missing", detail: `Experiment ${number} has no code`, hint: "choose another experiment or a folder" });
   return { experiment: found.number, sha256: found.code_sha256 };
 }

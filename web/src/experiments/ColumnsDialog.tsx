@@ -5,8 +5,8 @@ import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Field } from "@/parts/Field";
 import { Loading } from "@/parts/Notes";
-import { Ticks } from "@/parts/Ticks";
-import { columnsOf, KINDS, USUAL } from "./columns";
+import { Checkboxes } from "@/parts/Checkboxes";
+import { columnsOf, KINDS, DEFAULT_COLUMNS } from "./columns";
 import css from "./Experiments.module.css";
 import { namesQuery } from "./query";
 import type { ListSearch } from "./search";
@@ -14,19 +14,19 @@ import type { ListSearch } from "./search";
 interface ColumnsDialogProps {
   search: ListSearch;
   items: readonly Experiment[];
-  shown: readonly string[];
-  onShown: (shown: string[]) => void;
+  columnIds: readonly string[];
+  onColumnIds: (columnIds: string[]) => void;
   onClose: () => void;
 }
 
-/** Which columns the list has: its own, and those of the metrics, hyperparameters and labels that its experiments have. They change as they are ticked. */
-export function ColumnsDialog({ search, items, shown, onShown, onClose }: ColumnsDialogProps) {
+/** Chooses the columns of the list, including metrics, hyperparameters and labels. Changes apply at once. */
+export function ColumnsDialog({ search, items, columnIds, onColumnIds, onClose }: ColumnsDialogProps) {
   const [text, setText] = useState("");
-  const asked = useQuery(namesQuery(search));
-  const columns = useMemo(() => columnsOf([...items, ...(asked.data?.items ?? [])], shown), [items, asked.data, shown]);
-  const wanted = columns.filter((column) => column.header.toLowerCase().includes(text.trim().toLowerCase()));
-  const turn = (id: string) => onShown(shown.includes(id) ? shown.filter((one) => one !== id) : [...shown, id]);
-  const held = new Set(shown);
+  const sample = useQuery(namesQuery(search));
+  const columns = useMemo(() => columnsOf([...items, ...(sample.data?.items ?? [])], columnIds), [items, sample.data, columnIds]);
+  const matching = columns.filter((column) => column.header.toLowerCase().includes(text.trim().toLowerCase()));
+  const toggle = (id: string) => onColumnIds(columnIds.includes(id) ? columnIds.filter((one) => one !== id) : [...columnIds, id]);
+  const selected = new Set(columnIds);
   return (
     <Dialog
       title="Columns"
@@ -34,8 +34,8 @@ export function ColumnsDialog({ search, items, shown, onShown, onClose }: Column
       onClose={onClose}
       footer={
         <>
-          <Button kind="quiet" onClick={() => onShown([...USUAL])}>
-            As usual
+          <Button kind="quiet" onClick={() => onColumnIds([...DEFAULT_COLUMNS])}>
+            Reset
           </Button>
           <Button kind="primary" onClick={onClose}>
             Done
@@ -46,11 +46,11 @@ export function ColumnsDialog({ search, items, shown, onShown, onClose }: Column
       <div className={css.choosing}>
         <Field label="Find a column" data-first value={text} onChange={(event) => setText(event.target.value)} />
         {KINDS.map(({ legend, holds }) => {
-          const options = wanted.filter((column) => holds(column.id)).map(({ id, header }) => ({ id, label: header === "#" ? "Number" : header }));
-          return options.length > 0 && <Ticks key={legend} legend={legend} options={options} held={held} onTurn={turn} />;
+          const options = matching.filter((column) => holds(column.id)).map(({ id, header }) => ({ id, label: header === "#" ? "Number" : header }));
+          return options.length > 0 && <Checkboxes key={legend} legend={legend} options={options} selected={selected} onToggle={toggle} />;
         })}
-        {asked.isPending && <Loading rows={2} />}
-        {wanted.length === 0 && <p className="muted">No column is called so.</p>}
+        {sample.isPending && <Loading rows={2} />}
+        {matching.length === 0 && <p className="muted">No columns match.</p>}
       </div>
     </Dialog>
   );

@@ -13,7 +13,7 @@ import { toast } from "@/parts/Toast";
 import { CodePicker } from "./CodePicker";
 import { completeConfig } from "@/training/completing";
 import css from "./Create.module.css";
-import { codeOfForked, isOfCode, isOnlyUnknown, markOf, STARTER, useCreate, useForked, usePlan, useSettled, type Code, type Supposed } from "./creating";
+import { codeOfForked, isOfCode, isOnlyUnknown, markOf, STARTER, useCreate, useForked, usePlan, useSettled, type Code, type Assumptions } from "./creating";
 import { PlanPanel } from "./PlanPanel";
 
 const CodeEditor = lazy(() => import("@/parts/CodeEditor"));
@@ -37,19 +37,19 @@ function Create({ forked }: { forked: ExperimentDetail | undefined }) {
   const [config, setConfig] = useState(() => textOf(forked));
   const [template, setTemplate] = useState<string | null>(null);
   const [code, setCode] = useState<Code | null>(() => codeOfForked(forked));
-  const [supposed, setSupposed] = useState<Supposed>({ steps: null, stepS: null });
+  const [assumed, setAssumed] = useState<Assumptions>({ steps: null, stepS: null });
   const settled = useSettled(config);
-  const plan = usePlan(settled, template, code, useSettled(supposed));
+  const plan = usePlan(settled, template, code, useSettled(assumed));
   const problem = plan.error ? asProblem(plan.error) : null;
   const marks = useMemo(() => {
     const mark = problem && markOf(problem);
     return mark ? [mark] : [];
   }, [problem]);
-  // One key for one text: pressed twice, or again after a break, it makes one experiment.
+  // One idempotency key per config, code and template: repeated requests create one experiment.
   const key = useMemo(() => crypto.randomUUID?.() ?? String(Math.random()), [config, code, template]);
   const create = useCreate((made) => {
     sessionStorage.removeItem(DRAFT);
-    toast(`created experiment ${made.number}`);
+    toast(`Experiment ${made.number} created`);
     void navigate({ to: "/experiments/$experiment", params: { experiment: String(made.number) } });
   });
   useEffect(() => {
@@ -77,7 +77,7 @@ function Create({ forked }: { forked: ExperimentDetail | undefined }) {
         </div>
         <aside className={css.side}>
           {create.error && <Complaint error={create.error} />}
-          <PlanPanel plan={plan.data} error={plan.error} isBusy={plan.isFetching || settled !== config} supposed={supposed} onSupposed={setSupposed} />
+          <PlanPanel plan={plan.data} error={plan.error} isBusy={plan.isFetching || settled !== config} assumed={assumed} onAssumptions={setAssumed} />
           <CodePicker code={code} onCode={setCode} missing={problem && isOfCode(problem) ? problem : null} />
         </aside>
       </div>
@@ -101,7 +101,7 @@ function TemplateSelect({ value, onValue }: { value: string | null; onValue: (va
   );
 }
 
-/** What the editor begins with: the forked text, what was being written before a reload, or something to begin from. */
+/** Returns the initial text of the editor: the forked config, the draft before a reload, or a starter config. */
 function textOf(forked: ExperimentDetail | undefined): string {
   if (forked) return forked.config_yaml ?? stringify(forked.config);
   return sessionStorage.getItem(DRAFT) ?? STARTER;

@@ -11,7 +11,7 @@ import { useMay } from "@/session/session";
 import { LabelsDialog } from "@/training/LabelsDialog";
 import { ActionBar } from "./ActionBar";
 import { BulkDialog } from "./BulkDialog";
-import { columnsOf, ExperimentCard, showsPoints } from "./columns";
+import { columnsOf, ExperimentCard, showsHyperparameters } from "./columns";
 import css from "./Experiments.module.css";
 import { filterOf, orderOf, sortOf } from "./query";
 import type { ListSearch } from "./search";
@@ -28,19 +28,19 @@ export default function ExperimentsPage() {
   const [ticked, setTicked] = useState<Set<string>>(new Set());
   const [isBulk, setBulk] = useState(false);
   const [isLabelling, setLabelling] = useState(false);
-  const [usual, setUsual] = useShownColumns();
-  const shown = search.columns ?? usual;
+  const [stored, setStored] = useShownColumns();
+  const columnIds = search.columns ?? stored;
   const onSearch = (next: ListSearch) => {
-    // What is only opened or closed stays chosen.
+    // Opening or closing a group keeps the selection.
     if (filterOf(next) !== filterOf(search) || next.archived !== search.archived) setTicked(new Set());
     void navigate({ to: "/experiments", search: next });
   };
-  const list = useListed(search, showsPoints(shown), onSearch);
+  const list = useListed(search, showsHyperparameters(columnIds), onSearch);
   const { rows } = list;
-  const visible = useMemo(() => columnsOf(rows, shown).filter((column) => shown.includes(column.id)), [rows, shown]);
-  const isFilterBad = list.error !== null && asProblem(list.error).status === 422;
-  const onShown = (next: string[]) => {
-    setUsual(next);
+  const visible = useMemo(() => columnsOf(rows, columnIds).filter((column) => columnIds.includes(column.id)), [rows, columnIds]);
+  const isFilterInvalid = list.error !== null && asProblem(list.error).status === 422;
+  const onColumnIds = (next: string[]) => {
+    setStored(next);
     if (search.columns) void navigate({ to: "/experiments", search: { ...search, columns: next }, replace: true });
   };
   const open = useCallback(
@@ -54,11 +54,11 @@ export default function ExperimentsPage() {
   const known = useMemo(() => [...new Set(rows.flatMap((one) => one.labels))].sort(), [rows]);
   return (
     <Page title={search.archived ? "Archive" : "Experiments"} fills actions={may("experiment.write") && <Actions onBulk={() => setBulk(true)} />}>
-      <Toolbar search={search} onSearch={onSearch} items={rows} shown={shown} onShown={onShown} error={list.error} />
+      <Toolbar search={search} onSearch={onSearch} items={rows} columnIds={columnIds} onColumnIds={onColumnIds} error={list.error} />
       <div className={css.ground}>
         {list.isPending ? (
           <Loading rows={12} />
-        ) : list.error && !isFilterBad ? (
+        ) : list.error && !isFilterInvalid ? (
           <Trouble error={list.error} retry={list.retry} />
         ) : (
           <DataTable
@@ -67,7 +67,7 @@ export default function ExperimentsPage() {
             columns={visible}
             idOf={idOf}
             groups={list.groups}
-            onTurn={list.onTurn}
+            onToggle={list.onToggle}
             total={list.hasMore ? -1 : rows.length}
             order={orderOf(search.sort)}
             onOrder={(order) => onSearch({ ...search, sort: sortOf(order) })}
@@ -76,12 +76,12 @@ export default function ExperimentsPage() {
             onTicked={may("experiment.write") ? setTicked : undefined}
             onEnd={list.more}
             card={(one) => <ExperimentCard experiment={one} />}
-            empty={isFilterBad ? <Empty icon="filter" title="This filter cannot be read" /> : <Nothing search={search} mayCreate={may("experiment.write")} />}
+            empty={isFilterInvalid ? <Empty icon="filter" title="Invalid filter" /> : <NoExperiments search={search} mayCreate={may("experiment.write")} />}
           />
         )}
         {chosen.length > 0 && (
           <ActionBar
-            ticked={chosen}
+            selected={chosen}
             onClear={() => setTicked(new Set())}
             onLabel={() => setLabelling(true)}
             onCompare={() => void navigate({ href: `/compare?experiments=${chosen.map((one) => one.number).join(",")}` })}
@@ -101,7 +101,7 @@ function Actions({ onBulk }: { onBulk: () => void }) {
       <Menu
         label="More"
         trigger={(props) => <IconButton icon="more" label="More" {...props} />}
-        items={[{ label: "Act on all that the filter meets…", icon: "filter", onSelect: onBulk }]}
+        items={[{ label: "Act on all matching experiments…", icon: "filter", onSelect: onBulk }]}
       />
       <Button kind="primary" icon="plus" onClick={() => void navigate({ to: "/experiments/new" })}>
         New experiment
@@ -110,22 +110,22 @@ function Actions({ onBulk }: { onBulk: () => void }) {
   );
 }
 
-function Nothing({ search, mayCreate }: { search: ListSearch; mayCreate: boolean }) {
+function NoExperiments({ search, mayCreate }: { search: ListSearch; mayCreate: boolean }) {
   const navigate = useNavigate();
   if (filterOf(search) || search.archived) {
     return (
-      <Empty icon="filter" title={search.archived ? "The archive is empty" : "None meets this filter"}>
+      <Empty icon="filter" title={search.archived ? "The archive is empty" : "No experiments match this filter"}>
         <Button onClick={() => void navigate({ to: "/experiments", search: {} })}>Show all experiments</Button>
       </Empty>
     );
   }
   return (
-    <Empty title="No experiment yet">
-      <p>An experiment is a config and a folder of code: Muster searches its hyperparameters, trains every trial and keeps what it finds.</p>
+    <Empty title="No experiments yet">
+      <p>An experiment is a config and a folder of code. Muster searches its hyperparameters, trains the trials and stores metrics, checkpoints and logs.</p>
       {mayCreate && (
         <p>
           <Button kind="primary" icon="plus" onClick={() => void navigate({ to: "/experiments/new" })}>
-            Create the first
+            Create experiment
           </Button>
         </p>
       )}

@@ -13,7 +13,7 @@ interface FilterDialogProps {
   onClose: () => void;
 }
 
-/** One more condition, by clicks; what it makes is shown as the API reads it, and can be written by hand the next time. */
+/** Adds a condition to the filter and shows the resulting expression. */
 export function FilterDialog({ before, onFilter, onClose }: FilterDialogProps) {
   const [of, setOf] = useState<FilterField>(FIELDS[0] as FilterField);
   const operators = operatorsOf(of.kind);
@@ -23,7 +23,7 @@ export function FilterDialog({ before, onFilter, onClose }: FilterDialogProps) {
     const next = FIELDS.find((one) => one.name === name) ?? of;
     setOf(next);
     setOperator(operatorsOf(next.kind)[0] ?? "=");
-    setValue(next.words?.[0] ?? "");
+    setValue(next.values?.[0] ?? "");
   };
   const made = condition(of, operator, value);
   const add = () => {
@@ -33,7 +33,7 @@ export function FilterDialog({ before, onFilter, onClose }: FilterDialogProps) {
   };
   return (
     <Dialog
-      title="Add a condition"
+      title="Add a filter condition"
       onClose={onClose}
       footer={
         <>
@@ -77,11 +77,11 @@ export function FilterDialog({ before, onFilter, onClose }: FilterDialogProps) {
 }
 
 function Value({ of, value, onValue }: { of: FilterField; value: string; onValue: (value: string) => void }) {
-  if (of.words) {
+  if (of.values) {
     return (
       <Select label="Value" value={value} onChange={(event) => onValue(event.target.value)}>
-        {of.words.map((word) => (
-          <option key={word}>{word}</option>
+        {of.values.map((one) => (
+          <option key={one}>{one}</option>
         ))}
       </Select>
     );

@@ -4,10 +4,10 @@ import { State } from "@/parts/State";
 import css from "./Experiments.module.css";
 import { nameOf, type Grouping } from "./grouping";
 
-/** In the order in which people ask: what goes on, what needs somebody, what is over. */
+/** States in order of interest: active, then those that need attention, then final. */
 const ORDER = ["active", "submitted", "stopping", "paused", "error", "rejected", "completed", "cancelled"];
 
-/** What a group has in common, how many it has, and how they stand. */
+/** Heading of a group: its value, the number of experiments and their states. */
 export function GroupHead({ by, group }: { by: Grouping; group: Resource<"ExperimentGroup"> }) {
   const name = nameOf(by, group.value);
   return (
@@ -16,7 +16,7 @@ export function GroupHead({ by, group }: { by: Grouping; group: Resource<"Experi
       <span className="muted">{counted(group.count, "experiment")}</span>
       {by !== "state" &&
         ORDER.filter((state) => group.states[state]).map((state) => (
-          <span key={state} className={css.standing}>
+          <span key={state} className={css.state}>
             <span className="number">{formatNumber(group.states[state])}</span> <State state={state} quiet />
           </span>
         ))}

@@ -4,18 +4,18 @@ import { formatDuration, formatMoney, formatNumber } from "@/parts/format";
 import { Icon } from "@/parts/Icon";
 import { Complaint } from "@/parts/Notes";
 import css from "./Create.module.css";
-import { isOfCode, isOnlyUnknown, type Supposed } from "./creating";
+import { isOfCode, isOnlyUnknown, type Assumptions } from "./creating";
 
 interface PlanPanelProps {
   plan: Plan | undefined;
   error: unknown;
   isBusy: boolean;
-  supposed: Supposed;
-  onSupposed: (supposed: Supposed) => void;
+  assumed: Assumptions;
+  onAssumptions: (assumed: Assumptions) => void;
 }
 
-/** What the search would come to: played in several futures, before anything is submitted. */
-export function PlanPanel({ plan, error, isBusy, supposed, onSupposed }: PlanPanelProps) {
+/** Estimated duration, cost and trials of the search from several simulations, before it is submitted. */
+export function PlanPanel({ plan, error, isBusy, assumed, onAssumptions }: PlanPanelProps) {
   const problem = error ? asProblem(error) : null;
   const isUnknown = problem !== null && isOnlyUnknown(problem);
   return (
@@ -25,12 +25,12 @@ export function PlanPanel({ plan, error, isBusy, supposed, onSupposed }: PlanPan
         <Verdict problem={problem} isUnknown={isUnknown} isBusy={isBusy} />
       </header>
       {problem !== null && !isUnknown && !isOfCode(problem) && <Complaint error={problem} />}
-      {problem !== null && isOfCode(problem) && <p className={css.note}>The plan follows once the code holds what the entrypoint runs.</p>}
-      {isUnknown && <p className={css.note}>{problem?.message}. Suppose something below, or create it: the first trials will show.</p>}
+      {problem !== null && isOfCode(problem) && <p className={css.note}>Add the script of the entrypoint to the code to see the plan.</p>}
+      {isUnknown && <p className={css.note}>{problem?.message}. Enter assumptions below, or create the experiment: its first trials provide the missing data.</p>}
       {plan && problem === null && <Figures plan={plan} />}
-      <div className={css.suppose}>
-        <Suppose label="Steps of a trial" value={supposed.steps} onValue={(steps) => onSupposed({ ...supposed, steps })} />
-        <Suppose label="Seconds for a step" value={supposed.stepS} onValue={(stepS) => onSupposed({ ...supposed, stepS })} />
+      <div className={css.assumptions}>
+        <Assumption label="Steps of a trial" value={assumed.steps} onValue={(steps) => onAssumptions({ ...assumed, steps })} />
+        <Assumption label="Seconds for a step" value={assumed.stepS} onValue={(stepS) => onAssumptions({ ...assumed, stepS })} />
       </div>
       {plan && problem === null && <Notes plan={plan} />}
     </section>
@@ -40,7 +40,7 @@ export function PlanPanel({ plan, error, isBusy, supposed, onSupposed }: PlanPan
 function Verdict({ problem, isUnknown, isBusy }: { problem: Problem | null; isUnknown: boolean; isBusy: boolean }) {
   if (isBusy) return <span className={css.checking}>checking …</span>;
   if (problem && isOfCode(problem)) return <span className={css.lacking}>code is missing</span>;
-  if (problem && !isUnknown) return <span className={css.bad}>refused</span>;
+  if (problem && !isUnknown) return <span className={css.bad}>invalid</span>;
   return (
     <span className={css.good}>
       <Icon name="check" size={14} /> valid
@@ -53,14 +53,14 @@ function Figures({ plan }: { plan: Plan }) {
   return (
     <>
       <dl className={css.figures}>
-        <Range label="Takes" range={plan.took_s} say={formatDuration} note={finish ? `until ${said(finish)}` : undefined} />
-        <Range label="Slot-hours" range={plan.slot_hours} say={(value) => formatNumber(value, 3)} />
-        <Range label="Cost" range={plan.cost} say={formatMoney} />
-        <Range label="Trials" range={plan.trials} say={(value) => formatNumber(Math.round(value))} note={plan.stopped.middle > 0 ? `${Math.round(plan.stopped.middle)} stopped early` : undefined} />
+        <Range label="Duration" range={plan.took_s} format={formatDuration} note={finish ? `until ${formatFinish(finish)}` : undefined} />
+        <Range label="Slot-hours" range={plan.slot_hours} format={(value) => formatNumber(value, 3)} />
+        <Range label="Cost" range={plan.cost} format={formatMoney} />
+        <Range label="Trials" range={plan.trials} format={(value) => formatNumber(Math.round(value))} note={plan.stopped.middle > 0 ? `${Math.round(plan.stopped.middle)} stopped early` : undefined} />
       </dl>
       {plan.rungs.length > 0 && (
         <div className={css.rungs}>
-          <h3>How far trials come</h3>
+          <h3>Trials per rung</h3>
           {plan.rungs.map((rung) => (
             <div key={rung.at} className={css.rung}>
               <span className="number muted">
@@ -81,23 +81,23 @@ function Figures({ plan }: { plan: Plan }) {
 interface RangeProps {
   label: string;
   range: PlanRange | null | undefined;
-  say: (value: number) => string;
+  format: (value: number) => string;
   note?: string;
 }
 
-function Range({ label, range, say, note }: RangeProps) {
+function Range({ label, range, format, note }: RangeProps) {
   if (!range) return null;
-  const isOne = say(range.low) === say(range.high);
+  const isOne = format(range.low) === format(range.high);
   return (
     <div>
       <dt>{label}</dt>
-      <dd className="number">{say(range.middle)}</dd>
-      <dd className={css.between}>{note ?? (isOne ? "in every future" : `${say(range.low)} to ${say(range.high)}`)}</dd>
+      <dd className="number">{format(range.middle)}</dd>
+      <dd className={css.between}>{note ?? (isOne ? "in all simulations" : `${format(range.low)} to ${format(range.high)}`)}</dd>
     </div>
   );
 }
 
-function Suppose({ label, value, onValue }: { label: string; value: number | null; onValue: (value: number | null) => void }) {
+function Assumption({ label, value, onValue }: { label: string; value: number | null; onValue: (value: number | null) => void }) {
   return (
     <label>
       {label}
@@ -106,7 +106,7 @@ function Suppose({ label, value, onValue }: { label: string; value: number | nul
         min={0}
         step="any"
         inputMode="decimal"
-        placeholder="as earlier ones"
+        placeholder="from earlier runs"
         value={value ?? ""}
         onChange={(event) => onValue(Number(event.target.value) > 0 ? Number(event.target.value) : null)}
       />
@@ -115,7 +115,7 @@ function Suppose({ label, value, onValue }: { label: string; value: number | nul
 }
 
 function Notes({ plan }: { plan: Plan }) {
-  const basis = plan.basis === "earlier_trials" ? `By ${plan.earlier_runs} earlier runs of this code` : "By a general model of learning curves";
+  const basis = plan.basis === "earlier_trials" ? `Estimated from ${plan.earlier_runs} earlier runs of this code` : "Estimated from a general model of learning curves";
   return (
     <ul className={css.notes}>
       <li>
@@ -133,7 +133,7 @@ function Notes({ plan }: { plan: Plan }) {
   );
 }
 
-function said(then: Date): string {
+function formatFinish(then: Date): string {
   const isToday = then.toDateString() === new Date().toDateString();
   return then.toLocaleString("en-GB", isToday ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }

@@ -16,19 +16,19 @@ import { ViewsMenu } from "./ViewsMenu";
 interface ToolbarProps {
   search: ListSearch;
   onSearch: (next: ListSearch) => void;
-  /** Those that are loaded. */
+  /** The experiments that are loaded. */
   items: readonly Experiment[];
-  shown: readonly string[];
-  onShown: (shown: string[]) => void;
-  /** Why the list could not be had: a filter that is none is said beside it. */
+  columnIds: readonly string[];
+  onColumnIds: (columnIds: string[]) => void;
+  /** Error of the list query; an invalid filter is reported below the field. */
   error: unknown;
 }
 
-/** What narrows the list, and what of it is shown. */
-export function Toolbar({ search, onSearch, items, shown, onShown, error }: ToolbarProps) {
+/** Filters, grouping, views and columns of the list. */
+export function Toolbar({ search, onSearch, items, columnIds, onColumnIds, error }: ToolbarProps) {
   const [isBuilding, setBuilding] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
-  const isBad = error !== null && error !== undefined && ["bad_filter", "unknown_name"].includes(asProblem(error).code);
+  const isInvalid = error !== null && error !== undefined && ["bad_filter", "unknown_name"].includes(asProblem(error).code);
   const only = (state: string | undefined) => onSearch({ ...search, state });
   return (
     <>
@@ -43,26 +43,26 @@ export function Toolbar({ search, onSearch, items, shown, onShown, error }: Tool
             </button>
           ))}
         </div>
-        <FilterInput value={search.filter ?? ""} isBad={isBad} onChange={(filter) => onSearch({ ...search, filter: filter || undefined })} />
+        <FilterInput value={search.filter ?? ""} isInvalid={isInvalid} onChange={(filter) => onSearch({ ...search, filter: filter || undefined })} />
         <Button icon="plus" onClick={() => setBuilding(true)}>
           Filter
         </Button>
         <GroupMenu search={search} onSearch={onSearch} />
-        <ViewsMenu search={search} shown={shown} onSearch={onSearch} />
+        <ViewsMenu search={search} columnIds={columnIds} onSearch={onSearch} />
         <IconButton icon="columns" label="Columns" onClick={() => setChoosing(true)} />
       </div>
-      {isBad && (
-        <div className={css.said}>
+      {isInvalid && (
+        <div className={css.error}>
           <Complaint error={error} />
         </div>
       )}
-      {isChoosing && <ColumnsDialog search={search} items={items} shown={shown} onShown={onShown} onClose={() => setChoosing(false)} />}
+      {isChoosing && <ColumnsDialog search={search} items={items} columnIds={columnIds} onColumnIds={onColumnIds} onClose={() => setChoosing(false)} />}
       {isBuilding && <FilterDialog before={search.filter ?? ""} onClose={() => setBuilding(false)} onFilter={(filter) => onSearch({ ...search, filter })} />}
     </>
   );
 }
 
-/** What the experiments are gathered by. */
+/** Chooses the grouping of the list. */
 function GroupMenu({ search, onSearch }: Pick<ToolbarProps, "search" | "onSearch">) {
   const by = (name: string | undefined) => onSearch({ ...search, grouped: readGrouping(name), open: undefined });
   return (
@@ -82,7 +82,7 @@ function GroupMenu({ search, onSearch }: Pick<ToolbarProps, "search" | "onSearch
   );
 }
 
-function FilterInput({ value, isBad, onChange }: { value: string; isBad: boolean; onChange: (value: string) => void }) {
+function FilterInput({ value, isInvalid, onChange }: { value: string; isInvalid: boolean; onChange: (value: string) => void }) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   const submit = (event: FormEvent) => {
@@ -90,14 +90,14 @@ function FilterInput({ value, isBad, onChange }: { value: string; isBad: boolean
     onChange(text.trim());
   };
   return (
-    <form className={css.filter} data-bad={isBad || undefined} onSubmit={submit}>
+    <form className={css.filter} data-bad={isInvalid || undefined} onSubmit={submit}>
       <Icon name="filter" size={14} />
       <input
         value={text}
         spellCheck={false}
         autoCapitalize="off"
         aria-label="Filter"
-        aria-invalid={isBad}
+        aria-invalid={isInvalid}
         placeholder="name contains digits and best.value < 0.3"
         onChange={(event) => setText(event.target.value)}
         onBlur={() => text.trim() !== value && onChange(text.trim())}

@@ -13,18 +13,18 @@ import { viewsQuery } from "./views";
 
 interface ViewsMenuProps {
   search: ListSearch;
-  shown: readonly string[];
+  columnIds: readonly string[];
   onSearch: (next: ListSearch) => void;
 }
 
-/** Filters, orders and columns that this reader has named. */
-export function ViewsMenu({ search, shown, onSearch }: ViewsMenuProps) {
+/** The caller's saved views: filter, order and columns under a name. */
+export function ViewsMenu({ search, columnIds, onSearch }: ViewsMenuProps) {
   const router = useRouter();
   const client = useQueryClient();
   const { data: views = [] } = useQuery(viewsQuery);
   const [isNaming, setNaming] = useState(false);
-  const here = router.buildLocation({ to: "/experiments", search: { ...search, columns: [...shown] } }).href;
-  const forget = useMutation({
+  const here = router.buildLocation({ to: "/experiments", search: { ...search, columns: [...columnIds] } }).href;
+  const remove = useMutation({
     mutationFn: (view: string) => ask(api.DELETE("/v1/views/{view}", { params: { path: { view } } })),
     onSettled: () => client.invalidateQueries({ queryKey: keys.views }),
     onError: toastProblem,
@@ -35,9 +35,9 @@ export function ViewsMenu({ search, shown, onSearch }: ViewsMenuProps) {
     { label: "Save this view…", icon: "plus", onSelect: () => setNaming(true) },
     ...views
       .filter((view) => view.address === here)
-      .map((view): MenuItem => ({ label: `Forget ${view.name}`, icon: "trash", onSelect: () => forget.mutate(view.name) })),
+      .map((view): MenuItem => ({ label: `Delete view ${view.name}`, icon: "trash", onSelect: () => remove.mutate(view.name) })),
     "line",
-    { label: search.archived ? "Show what is not archived" : "Show the archive", icon: "archive", onSelect: () => onSearch({ ...search, archived: search.archived ? undefined : true }) },
+    { label: search.archived ? "Leave the archive" : "Show the archive", icon: "archive", onSelect: () => onSearch({ ...search, archived: search.archived ? undefined : true }) },
   ];
   return (
     <>
@@ -54,11 +54,11 @@ function SaveView({ address, taken, onClose }: { address: string; taken: readonl
   return (
     <ActDialog
       title="Save this view"
-      verb={isTaken ? "Replace it" : "Save"}
+      verb={isTaken ? "Replace" : "Save"}
       isReady={name !== ""}
       act={() => ask(api.PUT("/v1/views", { body: { name, address } }))}
       stale={keys.views}
-      said={`view ${name} is kept`}
+      done={`View ${name} saved`}
       onClose={onClose}
     >
       <Field
@@ -67,7 +67,7 @@ function SaveView({ address, taken, onClose }: { address: string; taken: readonl
         value={text}
         maxLength={60}
         onChange={(event) => setText(event.target.value)}
-        hint={isTaken ? "You have a view of this name." : "Filter, order and columns, for you alone, wherever you sign in."}
+        hint={isTaken ? "You already have a view with this name. Saving replaces it." : "Saves filter, order and columns for you, in every browser."}
       />
     </ActDialog>
   );

@@ -9,23 +9,23 @@ import { Label } from "@/training/Label";
 import { flattened, sayValue } from "@/training/values";
 import css from "./Experiments.module.css";
 
-/** What stands in the list for everybody who has not chosen otherwise. */
-export const USUAL = ["number", "name", "state", "progress", "best", "trials", "owner", "created", "took"];
+/** The default columns. */
+export const DEFAULT_COLUMNS = ["number", "name", "state", "progress", "best", "trials", "owner", "created", "took"];
 
-/** What a column's id begins with that is of a metric, a hyperparameter or a label. */
+/** Prefixes of the ids of columns for metrics, hyperparameters and labels. */
 const METRIC = "metric:";
 const POINT = "hparams.";
 const LABEL = "label:";
 
-/** The kinds of columns that there are to choose from. */
+/** The groups of columns in the dialog that chooses them. */
 export const KINDS: readonly { legend: string; holds: (id: string) => boolean }[] = [
-  { legend: "Of the experiment", holds: (id) => ![METRIC, POINT, LABEL].some((kind) => id.startsWith(kind)) },
-  { legend: "Metrics at its best", holds: (id) => id.startsWith(METRIC) },
-  { legend: "Hyperparameters of its best trial", holds: (id) => id.startsWith(POINT) },
+  { legend: "Experiment", holds: (id) => ![METRIC, POINT, LABEL].some((kind) => id.startsWith(kind)) },
+  { legend: "Metrics at the best validation", holds: (id) => id.startsWith(METRIC) },
+  { legend: "Hyperparameters of the best trial", holds: (id) => id.startsWith(POINT) },
   { legend: "Labels", holds: (id) => id.startsWith(LABEL) },
 ];
 
-/** So many labels stand beside a name. */
+/** Number of labels shown beside a name. */
 const MOST_LABELS = 2;
 
 const COLUMNS: readonly Column<Experiment>[] = [
@@ -42,20 +42,20 @@ const COLUMNS: readonly Column<Experiment>[] = [
   { id: "priority", header: "Priority", width: 84, sort: "priority", end: true, cell: (one) => <Num value={one.priority} /> },
   { id: "created", header: "Created", width: 96, sort: "created_at", cell: (one) => <Time at={one.created_at} /> },
   { id: "ended", header: "Ended", width: 104, sort: "ended_at", cell: (one) => <Time at={one.ended_at} /> },
-  { id: "took", header: "Took", width: 96, end: true, cell: (one) => <Elapsed from={one.started_at} to={one.ended_at} /> },
+  { id: "took", header: "Duration", width: 96, end: true, cell: (one) => <Elapsed from={one.started_at} to={one.ended_at} /> },
 ];
 
-/** All columns that these experiments can fill, and those that are shown. */
-export function columnsOf(items: readonly Experiment[], shown: readonly string[]): Column<Experiment>[] {
-  return [...COLUMNS, ...metricColumns(items), ...pointColumns(items, shown), ...labelColumns(items)];
+/** Returns all columns that these experiments have values for, and the visible ones. */
+export function columnsOf(items: readonly Experiment[], columnIds: readonly string[]): Column<Experiment>[] {
+  return [...COLUMNS, ...metricColumns(items), ...pointColumns(items, columnIds), ...labelColumns(items)];
 }
 
-/** True where a hyperparameter is shown: the list then tells them. */
-export function showsPoints(shown: readonly string[]): boolean {
-  return shown.some((id) => id.startsWith(POINT));
+/** True if a hyperparameter column is visible; the list then has to include hyperparameters. */
+export function showsHyperparameters(columnIds: readonly string[]): boolean {
+  return columnIds.some((id) => id.startsWith(POINT));
 }
 
-/** Columns of further metrics, by what the loaded ones have measured at their best. */
+/** Returns columns for the other metrics that the loaded experiments have at their best validation. */
 function metricColumns(items: readonly Experiment[]): Column<Experiment>[] {
   const names = new Set(items.flatMap((one) => Object.keys(one.best?.others ?? {})));
   return [...names].sort().map((name) => ({
@@ -67,10 +67,10 @@ function metricColumns(items: readonly Experiment[]): Column<Experiment>[] {
   }));
 }
 
-/** Columns of hyperparameters, by what the loaded ones have at their best; those that are shown are there before anything is loaded. */
-function pointColumns(items: readonly Experiment[], shown: readonly string[]): Column<Experiment>[] {
-  const wanted = shown.filter((id) => id.startsWith(POINT)).map((id) => id.slice(POINT.length));
-  const names = new Set([...wanted, ...items.flatMap((one) => [...flattened(one.hyperparameters).keys()])]);
+/** Returns columns for the hyperparameters of the loaded experiments, and for those that are visible before anything is loaded. */
+function pointColumns(items: readonly Experiment[], columnIds: readonly string[]): Column<Experiment>[] {
+  const chosen = columnIds.filter((id) => id.startsWith(POINT)).map((id) => id.slice(POINT.length));
+  const names = new Set([...chosen, ...items.flatMap((one) => [...flattened(one.hyperparameters).keys()])]);
   return [...names].sort().map((name) => ({
     id: `${POINT}${name}`,
     header: name,
@@ -80,7 +80,7 @@ function pointColumns(items: readonly Experiment[], shown: readonly string[]): C
   }));
 }
 
-/** A column for each label that somebody put: whether an experiment has it. */
+/** Returns a column for each label of the loaded experiments. */
 function labelColumns(items: readonly Experiment[]): Column<Experiment>[] {
   const names = new Set(items.flatMap((one) => one.labels));
   return [...names].sort().map((name) => ({
@@ -125,9 +125,9 @@ function Best({ experiment }: { experiment: Experiment }) {
 function Trials({ experiment }: { experiment: Experiment }) {
   const { running, completed, stopped, error, planned } = experiment.trials;
   const done = completed + stopped;
-  const said = [`${running} running`, `${done} done`, error ? `${error} failed` : ""].filter(Boolean).join(", ");
+  const summary = [`${running} running`, `${done} done`, error ? `${error} failed` : ""].filter(Boolean).join(", ");
   return (
-    <span className={`${css.trials} number`} title={said}>
+    <span className={`${css.trials} number`} title={summary}>
       {running > 0 && <b className={css.running}>{running}</b>}
       {error > 0 && <b className={css.failed}>{error}</b>}
       <span>

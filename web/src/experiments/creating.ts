@@ -1,4 +1,4 @@
-/** A new experiment: its text, its code, what it would come to, and its beginning. */
+/** Creates experiments: config, code, plan and submission. */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { parse } from "yaml";
@@ -28,10 +28,10 @@ resources:
   slots_per_trial: 1
 `;
 
-/** What is sent with the config: packed here, or stored with an earlier experiment. */
+/** Code sent with the config: packed in the browser, or stored with another experiment. */
 export type Code = { packed: Packed } | { experiment: number; sha256: string };
 
-/** The code that a fork begins with: that of the forked experiment. */
+/** Returns the code of the forked experiment. */
 export function codeOfForked(forked: ExperimentDetail | undefined): Code | null {
   return forked?.code_sha256 ? { experiment: forked.number, sha256: forked.code_sha256 } : null;
 }
@@ -40,25 +40,25 @@ export function hashOf(code: Code | null): string | null {
   return code === null ? null : "packed" in code ? code.packed.sha256 : code.sha256;
 }
 
-/** True for a problem that other code would solve. */
+/** True if the problem is in the code, not in the config. */
 export function isOfCode(problem: Problem): boolean {
   return problem.code === "entrypoint_missing";
 }
 
-/** What is supposed of the trials where nobody can know it yet. */
-export interface Supposed {
+/** Assumptions about trials for the plan. */
+export interface Assumptions {
   steps: number | null;
   stepS: number | null;
 }
 
 const TYPING_MS = 600;
-/** So many paths a plan takes (`code_files`). */
+/** The maximum number of paths in a plan request (`code_files`). */
 const MOST_PATHS = 1000;
-/** How often the search is played for a look beside the text; `muster plan` plays it more often. */
-const FUTURES = 10;
-const NOT_OF_THE_CONFIG = new Set(["plan_unknown", "missing_key"]);
+/** Simulations per plan while the config is edited; `muster plan` runs more. */
+const SIMULATIONS = 10;
+const NOT_CONFIG_ERRORS = new Set(["plan_unknown", "missing_key"]);
 
-/** What is typed, once nobody has for a moment: each look costs the platform a second. */
+/** Returns the value once it has not changed for a moment, because each plan costs the platform about a second. */
 export function useSettled<Value>(value: Value): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -68,20 +68,20 @@ export function useSettled<Value>(value: Value): Value {
   return settled;
 }
 
-/** Checks the config with its code and plays its search: nothing is submitted. */
-export function usePlan(config: string, template: string | null, code: Code | null, supposed: Supposed) {
+/** Validates the config with its code and simulates the search, without submitting it. */
+export function usePlan(config: string, template: string | null, code: Code | null, assumed: Assumptions) {
   const sha256 = hashOf(code);
   const files = code && "packed" in code ? code.packed.files : [];
   return useQuery({
-    queryKey: ["plan", config, template, sha256, supposed],
+    queryKey: ["plan", config, template, sha256, assumed],
     queryFn: ({ signal }) =>
       ask(
         api.POST("/v1/plans", {
           body: {
-            ...{ config_yaml: config, template, steps: supposed.steps, step_s: supposed.stepS },
-            // Of more the paths are no part of a request: the gateway checks such code when the experiment is created.
+            ...{ config_yaml: config, template, steps: assumed.steps, step_s: assumed.stepS },
+            // A request cannot hold more paths: the gateway then checks the code when the experiment is created.
             ...{ code_sha256: sha256, code_files: files.length > MOST_PATHS ? [] : files, check_code: files.length <= MOST_PATHS },
-            ...{ config: null, cluster: null, pool: null, price_per_slot_hour: null, futures: FUTURES, whole: false },
+            ...{ config: null, cluster: null, pool: null, price_per_slot_hour: null, futures: SIMULATIONS, whole: false },
           },
           signal,
         }),
@@ -94,12 +94,12 @@ export function usePlan(config: string, template: string | null, code: Code | nu
   });
 }
 
-/** True for a config that stands, of which only nothing can be foretold. */
+/** True for a valid config that cannot be planned for lack of data. */
 export function isOnlyUnknown(problem: Problem): boolean {
-  return NOT_OF_THE_CONFIG.has(problem.code) && !/line \d+/.test(problem.place ?? "") && /--step/.test(problem.hint ?? "");
+  return NOT_CONFIG_ERRORS.has(problem.code) && !/line \d+/.test(problem.place ?? "") && /--step/.test(problem.hint ?? "");
 }
 
-/** Where in the text a problem is; null where it does not say. */
+/** Returns the position of a problem in the config; null if it has none. */
 export function markOf(problem: Problem): { line: number; column: number; message: string } | null {
   const found = /line (\d+), column (\d+)/.exec(problem.place ?? "");
   if (!found) return null;
@@ -107,7 +107,7 @@ export function markOf(problem: Problem): { line: number; column: number; messag
   return { line: Number(found[1]), column: Number(found[2]), message };
 }
 
-/** The experiment that is forked, with its text. */
+/** Returns the forked experiment with its config. */
 export function useForked(fork: string | undefined) {
   return useQuery({
     queryKey: keys.experiment(fork ?? ""),
@@ -116,34 +116,34 @@ export function useForked(fork: string | undefined) {
   });
 }
 
-interface Wish {
+interface CreateRequest {
   config: string;
   template: string | null;
   code: Code | null;
   forked: ExperimentDetail | undefined;
-  /** Of this wish: repeated, it makes no second experiment. */
+  /** Idempotency key: a repeated request creates no second experiment. */
   key: string;
 }
 
-/** Sends the code where it is not there yet, and begins the experiment. */
+/** Uploads the code if it is not stored yet, and creates the experiment. */
 export function useCreate(onDone: (made: ExperimentDetail) => void) {
   return useMutation({
-    mutationFn: async (wish: Wish) => {
-      if (wish.code && "packed" in wish.code) await send(wish.code.packed);
-      const header = { "Idempotency-Key": wish.key };
-      const code = hashOf(wish.code);
-      if (wish.forked && code === (wish.forked.code_sha256 ?? null)) {
-        const body = { overrides: overridesOf(wish.forked, wish.config), name: null, labels: [] };
-        return ask(api.POST("/v1/experiments/{experiment}/fork", { params: { path: { experiment: String(wish.forked.number) }, header }, body }));
+    mutationFn: async (request: CreateRequest) => {
+      if (request.code && "packed" in request.code) await send(request.code.packed);
+      const header = { "Idempotency-Key": request.key };
+      const code = hashOf(request.code);
+      if (request.forked && code === (request.forked.code_sha256 ?? null)) {
+        const body = { overrides: overridesOf(request.forked, request.config), name: null, labels: [] };
+        return ask(api.POST("/v1/experiments/{experiment}/fork", { params: { path: { experiment: String(request.forked.number) }, header }, body }));
       }
-      const body = { config_yaml: wish.config, config: null, code_sha256: code, template: wish.template, name: null, labels: [] };
+      const body = { config_yaml: request.config, config: null, code_sha256: code, template: request.template, name: null, labels: [] };
       return ask(api.POST("/v1/experiments", { params: { header }, body }));
     },
     onSuccess: onDone,
   });
 }
 
-/** What the edited text changes of the forked experiment. Raises Problem for a text that is no mapping. */
+/** Returns the overrides of the edited config over the forked one. Raises Problem if the text is not a mapping. */
 export function overridesOf(forked: Pick<ExperimentDetail, "config" | "config_yaml">, text: string): Record<string, Json> {
   const edited = read(text);
   const before = forked.config_yaml ? read(forked.config_yaml) : (forked.config as Json);
@@ -153,7 +153,7 @@ export function overridesOf(forked: Pick<ExperimentDetail, "config" | "config_ya
 
 function read(text: string): Json {
   const found = parse(text) as Json;
-  if (!isObject(found)) throw new Problem({ status: 422, code: "invalid_config", detail: "a config is a mapping of keys" });
+  if (!isObject(found)) throw new Problem({ status: 422, code: "invalid_config", detail: "A config must be a YAML mapping of keys to values" });
   return found;
 }
 

@@ -1,7 +1,7 @@
-/** What was dropped on the page: files, or folders with all that is in them. */
+/** Reads files and folders that are dropped on the page. */
 import type { SourceFile } from "./pack";
 
-/** The files of a drop; those of a single folder by their paths within it. To be called while the event is being handled. */
+/** Returns the dropped files; those of a single folder with paths relative to it. Call it synchronously in the event handler. */
 export async function filesOfDrop(transfer: DataTransfer): Promise<SourceFile[]> {
   const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   const [only] = entries;
@@ -16,7 +16,7 @@ async function filesOf(entry: FileSystemEntry, above: string): Promise<SourceFil
   return (await Promise.all(children.map((child) => filesOf(child, `${name}/`)))).flat();
 }
 
-/** All entries of a folder: a browser gives a hundred at a time, and none at the end. */
+/** Returns all entries of a folder. Browsers return up to 100 per call, and none at the end. */
 async function childrenOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = folder.createReader();
   const found: FileSystemEntry[] = [];

@@ -1,4 +1,4 @@
-/** What a list of experiments is filtered by, by clicks. Pure. */
+/** Fields and operators of the filter dialog. Pure. */
 import { quoted } from "@/parts/expression";
 
 export type Kind = "text" | "number" | "time" | "word" | "flag" | "texts";
@@ -7,21 +7,21 @@ export interface FilterField {
   name: string;
   label: string;
   kind: Kind;
-  /** What a word can be. */
-  words?: readonly string[];
+  /** The possible values of a `word`. */
+  values?: readonly string[];
 }
 
 export const STATES = ["submitted", "active", "paused", "stopping", "completed", "cancelled", "error", "rejected"] as const;
 const METHODS = ["single", "random", "grid", "adaptive_asha", "hyperband", "pbt", "model", "custom"] as const;
 
-/** What a list of experiments goes by. */
+/** The fields that experiments can be filtered by. */
 export const FIELDS: readonly FilterField[] = [
   { name: "name", label: "Name", kind: "text" },
-  { name: "state", label: "State", kind: "word", words: STATES },
+  { name: "state", label: "State", kind: "word", values: STATES },
   { name: "labels", label: "Label", kind: "texts" },
   { name: "best.value", label: "Best value", kind: "number" },
   { name: "metric", label: "Metric", kind: "text" },
-  { name: "searcher", label: "Search method", kind: "word", words: METHODS },
+  { name: "searcher", label: "Search method", kind: "word", values: METHODS },
   { name: "owner", label: "Owner", kind: "text" },
   { name: "project", label: "Project", kind: "text" },
   { name: "workspace", label: "Workspace", kind: "text" },
@@ -43,17 +43,17 @@ const OPERATORS: Record<Kind, readonly string[]> = {
   time: [">=", "<", "is absent", "is not absent"],
 };
 
-/** How a field of this kind is compared. */
+/** Returns the operators of a kind of field. */
 export function operatorsOf(kind: Kind): readonly string[] {
   return OPERATORS[kind];
 }
 
-/** One condition as the API reads it; null while the value is none of the field's kind. */
+/** Returns a condition in the filter language; null while the value does not fit the field. */
 export function condition(field: FilterField, operator: string, value: string): string | null {
   if (operator.endsWith("absent")) return `${field.name} ${operator}`;
-  const said = value.trim();
-  if (said === "") return null;
-  if (field.kind === "number") return Number.isFinite(Number(said)) ? `${field.name} ${operator} ${Number(said)}` : null;
-  if (field.kind === "word" || field.kind === "flag") return `${field.name} ${operator} ${said}`;
-  return `${field.name} ${operator} ${quoted(said)}`;
+  const trimmed = value.trim();
+  if (trimmed === "") return null;
+  if (field.kind === "number") return Number.isFinite(Number(trimmed)) ? `${field.name} ${operator} ${Number(trimmed)}` : null;
+  if (field.kind === "word" || field.kind === "flag") return `${field.name} ${operator} ${trimmed}`;
+  return `${field.name} ${operator} ${quoted(trimmed)}`;
 }

@@ -1,4 +1,4 @@
-/** What experiments are gathered by, and the filter that a group is. Pure. */
+/** Groupings of experiments and the filter of each group. Pure. */
 import { quoted } from "@/parts/expression";
 
 export const GROUPINGS = {
@@ -13,18 +13,18 @@ export const GROUPINGS = {
 
 export type Grouping = keyof typeof GROUPINGS;
 
-/** Reads it from an address that anybody may have typed. */
+/** Reads a grouping from a URL, which may hold anything. */
 export function readGrouping(value: unknown): Grouping | undefined {
   return typeof value === "string" && Object.hasOwn(GROUPINGS, value) ? (value as Grouping) : undefined;
 }
 
-/** What all of a group meet, and no others do. */
+/** Returns the filter that exactly the experiments of a group match. */
 export function conditionOf(by: Grouping, value: string | null): string {
   if (value === null) return `${by} is absent`;
   return `${by} ${by === "labels" ? "contains" : "="} ${quoted(value)}`;
 }
 
-/** What a group is called. */
+/** Returns the title of a group. */
 export function nameOf(by: Grouping, value: string | null): string {
   if (value === null) return GROUPINGS[by].none;
   return by === "searcher" ? value.replaceAll("_", " ") : value;

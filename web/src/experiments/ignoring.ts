@@ -1,7 +1,7 @@
-/** What of a folder is not sent, as the command line has it (`sdk/muster/archive/_ignore.py`): caches, likely secrets, and what an ignore file names. Pure. */
+/** Rules for files that are not uploaded, as in the command line (`sdk/muster/archive/_ignore.py`): caches, likely secrets and ignore files. Pure. */
 
 export const IGNORE_FILES = [".musterignore", ".detignore"];
-/** Used where the folder has none of the others; those of folders below hold for these. Its `!` undoes its own patterns alone, never the usual rules. */
+/** Used if the folder has no other ignore file; nested files apply to their folder. Its `!` negates only its own patterns, never the built-in rules. */
 export const GIT_IGNORE = ".gitignore";
 export const CACHES = ["__pycache__", "*.pyc", ".venv", ".DS_Store", ".ipynb_checkpoints"];
 export const SECRETS = [
@@ -12,56 +12,56 @@ export const SECRETS = [
   ...["application_default_credentials.json", "kaggle.json", "storage_state*.json", "storageState*.json", ".mozilla"],
   ...["**/.config/google-chrome", "**/.config/chromium", ".bash_history", ".zsh_history", ".python_history"],
 ];
-/** A folder that holds all of one of these is a browser's profile, or a platform's own folder. */
+/** A folder that contains all names of one entry is a browser profile or a platform's data folder. */
 export const MARKS = [["Local State"], ["Login Data"], ["cookies.sqlite"], ["client.json", "secrets"]];
 
 export type Reason = "cache" | "secret" | "file";
 
 export interface Rule {
   pattern: RegExp;
-  takesIn: boolean;
+  includes: boolean;
   isForFolders: boolean;
   reason: Reason;
-  /** The folder of its file: empty, or with a slash at its end. */
+  /** The folder of the ignore file: empty, or with a trailing slash. */
   base: string;
-  /** Where it takes in: also what the usual rules leave out. */
-  overridesUsual: boolean;
+  /** For `!` rules: overrides the built-in rules too. */
+  overridesBuiltIn: boolean;
 }
 
-/** The rules of an ignore file's lines; `!` takes in again. */
-export function readRules(lines: readonly string[], reason: Reason, base = "", overridesUsual = true): Rule[] {
-  return lines.filter((line) => line.trim() !== "" && !line.startsWith("#")).map((line) => ruleOf(line.trim(), reason, base, overridesUsual));
+/** Parses the lines of an ignore file; `!` includes a path again. */
+export function readRules(lines: readonly string[], reason: Reason, base = "", overridesBuiltIn = true): Rule[] {
+  return lines.filter((line) => line.trim() !== "" && !line.startsWith("#")).map((line) => ruleOf(line.trim(), reason, base, overridesBuiltIn));
 }
 
-export const USUAL = [...readRules(CACHES, "cache"), ...readRules(SECRETS, "secret")];
+export const BUILT_IN = [...readRules(CACHES, "cache"), ...readRules(SECRETS, "secret")];
 
 export interface LeftOut {
-  /** At which it was met; a folder ends with a slash. */
+  /** The excluded path; a folder has a trailing slash. */
   path: string;
   reason: Reason;
 }
 
-/** Why a file stays out: by the last rule that speaks of it, or of the outermost folder that stays out; null where it is sent. */
+/** Returns the path and reason of an exclusion: the outermost excluded folder, or the file itself. Null if the file is uploaded. */
 export function leftOut(name: string, rules: readonly Rule[], isPrivate: (folder: string) => boolean): LeftOut | null {
   const parts = name.split("/");
   for (let count = 1; count <= parts.length; count++) {
     const path = parts.slice(0, count).join("/");
     const isFolder = count < parts.length;
     const rule = decidingRule(path, isFolder, rules);
-    const reason = rule ? (rule.takesIn ? null : rule.reason) : isFolder && isPrivate(path) ? "secret" : null;
+    const reason = rule ? (rule.includes ? null : rule.reason) : isFolder && isPrivate(path) ? "secret" : null;
     if (reason) return { path: isFolder ? `${path}/` : path, reason };
   }
   return null;
 }
 
-/** The last rule that speaks of a path. Behind one that takes in and does not override the usual rules, these decide. */
+/** Returns the last rule that matches a path. If it includes the path but must not override the built-in rules, those decide. */
 function decidingRule(path: string, isFolder: boolean, rules: readonly Rule[]): Rule | undefined {
-  const speaks = (one: Rule) => path.startsWith(one.base) && (isFolder || !one.isForFolders) && one.pattern.test(path.slice(one.base.length));
-  const last = rules.findLast(speaks);
-  return last?.takesIn && !last.overridesUsual ? rules.findLast((one) => one.reason !== "file" && speaks(one)) : last;
+  const matches = (one: Rule) => path.startsWith(one.base) && (isFolder || !one.isForFolders) && one.pattern.test(path.slice(one.base.length));
+  const last = rules.findLast(matches);
+  return last?.includes && !last.overridesBuiltIn ? rules.findLast((one) => one.reason !== "file" && matches(one)) : last;
 }
 
-/** Tells the folders that `MARKS` marks, of the files of a folder. */
+/** Returns a test for folders that `MARKS` identifies among these files. */
 export function privateAmong(names: readonly string[]): (folder: string) => boolean {
   const entries = new Map<string, Set<string>>();
   for (const name of names) {
@@ -74,12 +74,12 @@ export function privateAmong(names: readonly string[]): (folder: string) => bool
   return (folder) => MARKS.some((mark) => mark.every((one) => entries.get(folder)?.has(one)));
 }
 
-function ruleOf(line: string, reason: Reason, base: string, overridesUsual: boolean): Rule {
-  const takesIn = line.startsWith("!");
+function ruleOf(line: string, reason: Reason, base: string, overridesBuiltIn: boolean): Rule {
+  const includes = line.startsWith("!");
   const given = line.replace(/^!/, "").replace(/^\\/, "");
   const pattern = given.replace(/\/+$/, "");
   const start = pattern.includes("/") ? "" : "(?:.*/)?";
-  return { pattern: compiled(start, pattern.replace(/^\//, "")), takesIn, isForFolders: given.endsWith("/"), reason, base, overridesUsual };
+  return { pattern: compiled(start, pattern.replace(/^\//, "")), includes, isForFolders: given.endsWith("/"), reason, base, overridesBuiltIn };
 }
 
 function compiled(start: string, pattern: string): RegExp {

@@ -1,8 +1,8 @@
-/** What makes one config out of another, as a JSON merge patch (RFC 7396): a fork says what is different. Pure. */
+/** JSON merge patches (RFC 7396) between configs, for forks. Pure. */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** The patch that turns `from` into `to`; undefined where they are equal. */
+/** Returns the patch that turns `from` into `to`; undefined if they are equal. */
 export function patchOf(from: Json | undefined, to: Json): Json | undefined {
   if (!isObject(from) || !isObject(to)) return JSON.stringify(from) === JSON.stringify(to) ? undefined : to;
   const patch: Record<string, Json> = {};

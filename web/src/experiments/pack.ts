@@ -1,6 +1,6 @@
-/** A folder of code as the archive that the platform takes: a tar, zipped, under its SHA-256; as `muster` packs it. */
+/** Packs a folder of code like the command line does: a gzipped tar, identified by its SHA-256. */
 import { Problem } from "@/api/problem";
-import { GIT_IGNORE, IGNORE_FILES, leftOut, privateAmong, readRules, USUAL, type LeftOut, type Rule } from "./ignoring";
+import { GIT_IGNORE, IGNORE_FILES, leftOut, privateAmong, readRules, BUILT_IN, type LeftOut, type Rule } from "./ignoring";
 
 export interface Packed {
   content: Blob;
@@ -11,7 +11,7 @@ export interface Packed {
 }
 
 export interface SourceFile {
-  /** From the folder, with slashes. */
+  /** Path relative to the folder, with slashes. */
   name: string;
   content: Blob;
 }
@@ -20,20 +20,20 @@ const BLOCK = 512;
 const MOST_BYTES = 512 * 1024 * 1024;
 const encoder = new TextEncoder();
 
-/** Files that are sent, and what stays here; each by its outermost folder, once. */
+/** Files to upload and excluded paths; an excluded folder is listed once. */
 export interface Sources {
   files: SourceFile[];
   leftOut: LeftOut[];
 }
 
-/** The chosen files of a folder, or single ones, without the folder's own name. */
+/** Returns the chosen files with paths relative to their folder. */
 export function filesOf(chosen: Iterable<File>): SourceFile[] {
   return [...chosen].map((file) => ({ name: file.webkitRelativePath.split("/").slice(1).join("/") || file.name, content: file }));
 }
 
-/** Parts the files from caches, likely secrets, and what `.musterignore` names (where it is not there, `.gitignore`). */
+/** Separates the files to upload from caches, likely secrets and files that `.musterignore` (without it, `.gitignore`) excludes. */
 export async function sourcesOf(all: readonly SourceFile[]): Promise<Sources> {
-  const rules = [...USUAL, ...(await rulesOf(all))];
+  const rules = [...BUILT_IN, ...(await rulesOf(all))];
   const isPrivate = privateAmong(all.map(({ name }) => name));
   const out = new Map<string, LeftOut>();
   const files = all.filter((file) => {
@@ -46,19 +46,19 @@ export async function sourcesOf(all: readonly SourceFile[]): Promise<Sources> {
 
 async function rulesOf(all: readonly SourceFile[]): Promise<Rule[]> {
   const own = IGNORE_FILES.flatMap((name) => all.filter((file) => file.name === name))[0];
-  // Those of inner folders come behind those of outer ones.
+  // Nested ignore files come after outer ones, so that they take precedence.
   const git = all.filter(({ name }) => name.split("/").at(-1) === GIT_IGNORE).sort((one, other) => one.name.length - other.name.length);
   const read = (own ? [own] : git).map(async ({ name, content }) => readRules((await content.text()).split(/\r?\n/), "file", name.slice(0, name.lastIndexOf("/") + 1), own !== undefined));
   return (await Promise.all(read)).flat();
 }
 
-/** Raises Problem for a folder that is empty or too large, and where the browser may not hash (a page without encryption). */
+/** Raises Problem if the folder is empty or too large, or if the browser cannot hash because the page is not served over https. */
 export async function pack({ files: sources, leftOut }: Sources): Promise<Packed> {
   const bytes = sources.reduce((sum, { content }) => sum + content.size, 0);
-  if (sources.length === 0) throw refused("code_missing", "the folder holds no file", "choose the folder of the model code");
-  if (bytes > MOST_BYTES) throw refused("code_too_large", "the code is over 512 MiB", "name data and results in .musterignore");
+  if (sources.length === 0) throw refused("code_missing", "The folder contains no files to upload", "choose the folder of the model code");
+  if (bytes > MOST_BYTES) throw refused("code_too_large", "The code is larger than 512 MiB", "exclude data and results in .musterignore");
   if (globalThis.crypto?.subtle === undefined) {
-    throw refused("insecure", "the browser hashes files over https only, or on this machine", "use `muster experiment create`");
+    throw refused("insecure", "The browser can hash files only on pages served over https or from localhost", "use `muster experiment create`");
   }
   const tar = new Blob(await Promise.all(sources.map(entryOf)).then((entries) => [...entries.flat(), new Uint8Array(2 * BLOCK)]));
   const content = await new Response(tar.stream().pipeThrough(new CompressionStream("gzip"))).blob();
@@ -72,12 +72,12 @@ async function entryOf({ name, content }: SourceFile): Promise<BlobPart[]> {
   const isLong = path.length > 100;
   const record = isLong ? paxRecord(`path=${name}\n`) : null;
   const before = record ? [header(encoder.encode("@LongName"), record.length, "x"), padded(record)] : [];
-  // Read now: a file that is written to meanwhile must not be longer than its header says.
+  // Read the content before its header is built: the file may change meanwhile.
   const read = new Uint8Array(await content.arrayBuffer());
   return [...before, header(isLong ? path.slice(0, 100) : path, read.length, "0"), padded(read)];
 }
 
-/** `30 path=…\n`: its length counts itself. */
+/** Encodes a pax record, `30 path=…\n`, whose length includes itself. */
 function paxRecord(text: string): Uint8Array<ArrayBuffer> {
   const size = encoder.encode(text).length + 1;
   let length = size + String(size).length;

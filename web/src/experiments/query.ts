@@ -7,7 +7,7 @@ import type { ListSearch } from "./search";
 
 const PAGE = 100;
 
-/** States that people look at together, as tabs over the list. */
+/** Groups of states, shown as tabs above the list. */
 export const STATES: Record<string, { label: string; filter: string }> = {
   running: { label: "Running", filter: "state in (submitted, active, stopping)" },
   paused: { label: "Paused", filter: "state = paused" },
@@ -16,66 +16,66 @@ export const STATES: Record<string, { label: string; filter: string }> = {
   cancelled: { label: "Cancelled", filter: "state = cancelled" },
 };
 
-/** The whole filter that an address asks for, as the API reads it. */
+/** Returns the complete filter of a URL. */
 export function filterOf(search: ListSearch): string {
   return joined(search.state ? STATES[search.state]?.filter : "", search.filter);
 }
 
-/** The list that an address asks for, page by page; with the hyperparameters of the best trials where a column shows one. */
-export function experimentsQuery(search: ListSearch, hasPoints: boolean) {
-  const asked = askedFor(search, hasPoints);
+/** The list of a URL, in pages; with the hyperparameters of the best trials if a column shows one. */
+export function experimentsQuery(search: ListSearch, hasHyperparameters: boolean) {
+  const query = queryOf(search, hasHyperparameters);
   return infiniteQueryOptions({
-    queryKey: keys.experiments(asked),
+    queryKey: keys.experiments(query),
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
-      ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE, cursor: pageParam || undefined } }, signal })),
+      ask(api.GET("/v1/experiments", { params: { query: { ...query, limit: PAGE, cursor: pageParam || undefined } }, signal })),
     getNextPageParam: (page) => page.next_cursor || undefined,
     enabled: search.grouped === undefined,
   });
 }
 
-/** The groups that an address asks for, with how many experiments each has, page by page. Counting looks at all: what only goes on is not counted again at once. */
+/** The groups of a URL with their counts, in pages. Counting reads all experiments, so it is refetched less often. */
 export function groupsQuery(search: ListSearch) {
-  const asked = { by: search.grouped ?? "owner", filter: filterOf(search), archived: search.archived ?? false };
+  const query = { by: search.grouped ?? "owner", filter: filterOf(search), archived: search.archived ?? false };
   return infiniteQueryOptions({
-    queryKey: keys.experimentGroups(asked),
+    queryKey: keys.experimentGroups(query),
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
-      ask(api.GET("/v1/experiment-groups", { params: { query: { ...asked, limit: PAGE, cursor: pageParam || undefined } }, signal })),
+      ask(api.GET("/v1/experiment-groups", { params: { query: { ...query, limit: PAGE, cursor: pageParam || undefined } }, signal })),
     getNextPageParam: (page) => page.next_cursor || undefined,
     enabled: search.grouped !== undefined,
-    meta: { restsMs: 3000 },
+    meta: { minIntervalMs: 3000 },
   });
 }
 
-/** The first of a group, in the list's order: the first page of that group's own list, under its name. */
-export function firstOfQuery(search: ListSearch, hasPoints: boolean) {
-  const asked = askedFor(search, hasPoints);
+/** The first page of a group, cached under the key of the group's own list. */
+export function firstOfQuery(search: ListSearch, hasHyperparameters: boolean) {
+  const query = queryOf(search, hasHyperparameters);
   return queryOptions({
-    queryKey: keys.experiments(asked),
+    queryKey: keys.experiments(query),
     queryFn: async ({ signal }) => {
-      const first = await ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE } }, signal }));
+      const first = await ask(api.GET("/v1/experiments", { params: { query: { ...query, limit: PAGE } }, signal }));
       return { pages: [first], pageParams: [""] };
     },
   });
 }
 
-/** Some of the list with their hyperparameters: what columns there could be. */
+/** A sample of the list with hyperparameters, for the choice of columns. */
 export function namesQuery(search: ListSearch) {
-  const asked = askedFor(search, true);
+  const query = queryOf(search, true);
   return queryOptions({
-    queryKey: keys.standing("columns", asked),
-    queryFn: ({ signal }) => ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE } }, signal })),
+    queryKey: keys.immutable("columns", query),
+    queryFn: ({ signal }) => ask(api.GET("/v1/experiments", { params: { query: { ...query, limit: PAGE } }, signal })),
     staleTime: 60_000,
   });
 }
 
-function askedFor(search: ListSearch, hasPoints: boolean) {
-  const asked = { filter: filterOf(search), sort: search.sort ?? "", archived: search.archived ?? false };
-  return hasPoints ? { ...asked, hyperparameters: true } : asked;
+function queryOf(search: ListSearch, hasHyperparameters: boolean) {
+  const query = { filter: filterOf(search), sort: search.sort ?? "", archived: search.archived ?? false };
+  return hasHyperparameters ? { ...query, hyperparameters: true } : query;
 }
 
-/** The order that a `sort` of one field says. */
+/** Parses a `sort` of one field. */
 export function orderOf(sort: string | undefined): Order | null {
   if (!sort || sort.includes(",")) return null;
   return sort.startsWith("-") ? { by: sort.slice(1), isDown: true } : { by: sort, isDown: false };

@@ -1,24 +1,24 @@
 import { joined } from "@/parts/expression";
 import { conditionOf, readGrouping, type Grouping } from "./grouping";
 
-/** What the address of the list says: every state of it has a link. */
+/** State of the list in the URL. */
 export interface ListSearch {
   filter?: string;
   sort?: string;
   archived?: boolean;
-  /** One of `STATES`: states that people look at together. */
+  /** A key of `STATES`. */
   state?: string;
-  /** Links and saved views of before say this for `state`. It goes as it is read: the router keeps what nobody reads. */
+  /** The former name of `state` in links and saved views. It is set to undefined, because the router keeps unknown parameters. */
   group?: undefined;
-  /** One of `GROUPINGS`: what the experiments are gathered by. */
+  /** A key of `GROUPINGS`. */
   grouped?: Grouping;
-  /** The values whose experiments are shown then; null: of those that have none. */
+  /** Values of the open groups; null for experiments without a value. */
   open?: (string | null)[];
-  /** The columns that are shown; none: those of this browser. */
+  /** Visible columns; undefined for those of this browser. */
   columns?: string[];
 }
 
-/** Reads it from an address that anybody may have typed. */
+/** Reads the state from a URL, which may hold anything. */
 export function readListSearch(search: Record<string, unknown>): ListSearch {
   return {
     filter: text(search.filter),
@@ -32,14 +32,14 @@ export function readListSearch(search: Record<string, unknown>): ListSearch {
   };
 }
 
-/** The address with one group opened, or closed where it is open. */
-export function turned(search: ListSearch, value: string | null): ListSearch {
+/** Opens or closes one group. */
+export function toggled(search: ListSearch, value: string | null): ListSearch {
   const open = search.open ?? [];
   const next = open.includes(value) ? open.filter((one) => one !== value) : [...open, value];
   return { ...search, open: next.length > 0 ? next : undefined };
 }
 
-/** The list of one group alone. */
+/** Returns the list of one group only. */
 export function alone(search: ListSearch, by: Grouping, value: string | null): ListSearch {
   return { ...search, grouped: undefined, open: undefined, filter: joined(search.filter, conditionOf(by, value)) };
 }
@@ -48,7 +48,7 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Where a new experiment begins: at another one's config, or at a template's. */
+/** Source of a new experiment: another experiment or a template. */
 export interface CreateSearch {
   fork?: string;
   template?: string;

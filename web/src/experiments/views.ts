@@ -1,26 +1,26 @@
-/** What is kept of how a list is looked at: named views on the server, wherever one signs in; the usual columns in this browser. */
+/** Saved views, stored on the server, and the columns of this browser, stored locally. */
 import { queryOptions } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
-import { USUAL } from "./columns";
+import { DEFAULT_COLUMNS } from "./columns";
 
 const COLUMNS = "muster.columns";
 const HERE = /^\/experiments(\?|$)/;
 
-/** The reader's own views of this list, by name. */
+/** The caller's saved views of this list, by name. */
 export const viewsQuery = queryOptions({
   queryKey: keys.views,
   queryFn: async ({ signal }) => (await ask(api.GET("/v1/views", { signal }))).items.filter((view) => HERE.test(view.address)),
 });
 
-/** The columns that this browser shows, in their order. */
+/** Columns that this browser shows, in order. */
 export function useShownColumns(): [readonly string[], (next: string[]) => void] {
   const [value, setValue] = useState<readonly string[]>(() => {
     try {
-      return (JSON.parse(localStorage.getItem(COLUMNS) ?? "null") as unknown[] | null)?.map(String) ?? USUAL;
+      return (JSON.parse(localStorage.getItem(COLUMNS) ?? "null") as unknown[] | null)?.map(String) ?? DEFAULT_COLUMNS;
     } catch {
-      return USUAL;
+      return DEFAULT_COLUMNS;
     }
   });
   const keep = (next: string[]) => {
@@ -28,7 +28,7 @@ export function useShownColumns(): [readonly string[], (next: string[]) => void]
     try {
       localStorage.setItem(COLUMNS, JSON.stringify(next));
     } catch {
-      // Storage may be full or closed: it holds until the page goes.
+      // Storage may be full or blocked: the choice then lasts until the page is closed.
     }
   };
   return [value, keep];

@@ -1,4 +1,4 @@
-/** One event stream for the whole page: what it tells goes into the query cache, and whoever shows it follows. */
+/** One event stream for the whole page, whose events update the query cache. */
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
 import { keys } from "@/api/keys";
@@ -8,16 +8,16 @@ import { apply, type Stale } from "./apply";
 import { ASK_AGAIN_MS, Asking } from "./asking";
 import { follow, type Connection } from "./socket";
 
-/** All that lists and pages show of what changes: those that come unasked, and labels, which come to who names them. */
+/** The kinds of events that pages show: the default kinds and labels, which must be requested. */
 const KINDS: readonly LiveEvent["kind"][] = ["experiment", "trial", "run", "checkpoint", "model", "version", "labels"];
 const EVENTS = `/v1/events?${KINDS.map((kind) => `kind=${kind}`).join("&")}`;
 
-/** Events are taken together for this long: the eye sees no difference, and the page is drawn four times a second at most. */
+/** Events are batched for this long, so that the page renders at most four times per second. */
 const GATHER_MS = 250;
 
 const LiveContext = createContext<Connection | null>(null);
 
-/** How the page stands with the gateway's event stream; null for whom it tells nothing. */
+/** State of the connection to the event stream; null for users without access to events. */
 export function useConnection(): Connection | null {
   return useContext(LiveContext);
 }
@@ -85,7 +85,7 @@ function isStale(client: QueryClient, [kind, name, part]: readonly unknown[], st
   }
 }
 
-/** Pages know an experiment by its number, events by its id. */
+/** Maps ids, which events use, to numbers, which pages use. */
 function idOf(client: QueryClient, reference: string): string {
   return client.getQueryData<Experiment>(keys.experiment(reference))?.id ?? reference;
 }

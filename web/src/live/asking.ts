@@ -1,11 +1,11 @@
-/** Asks again what has become stale, at most once a second, and never before the answer that is on its way. A query's `meta.restsMs` says that it may rest longer. */
+/** Refetches stale queries, at most once per second and never before a pending response. A query can set a longer interval in `meta.minIntervalMs`. */
 import type { Query, QueryClient } from "@tanstack/react-query";
 
 export const ASK_AGAIN_MS = 1000;
 
 /**
- * What is asked while it changes all the time would otherwise be given up for a newer question each second: behind a slow gateway
- * no answer would ever be shown.
+ * Data that changes all the time would otherwise cancel its pending request each second: with a slow gateway,
+ * no response would ever be shown.
  */
 export class Asking {
   private stale = new Set<Query>();
@@ -16,7 +16,7 @@ export class Asking {
     private readonly pauseMs = ASK_AGAIN_MS,
   ) {}
 
-  /** These are stale: of what is shown now a new answer comes soon; the rest is asked when somebody looks. */
+  /** Marks queries as stale: active ones are refetched soon, the others when they are shown. */
   mark(isStale: (query: Query) => boolean): void {
     for (const query of this.client.getQueryCache().findAll({ predicate: isStale })) this.stale.add(query);
     this.rest();
@@ -40,5 +40,5 @@ export class Asking {
 }
 
 function hasRested({ state, meta }: Query): boolean {
-  return Date.now() >= state.dataUpdatedAt + Number(meta?.restsMs ?? 0);
+  return Date.now() >= state.dataUpdatedAt + Number(meta?.minIntervalMs ?? 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Follows one stream of the gateway over a WebSocket: each item once and in order, across lost connections and restarted gateways.
- * A socket, and not an event source, because browsers hold at most six requests open to a host: the seventh tab would wait for ever.
+ * Follows a stream of the gateway over a WebSocket: each item once and in order, across lost connections and restarts of the gateway.
+ * A WebSocket rather than server-sent events, because browsers allow six open requests per host: a seventh tab would wait forever.
  */
 import { credential } from "@/api/credential";
 
@@ -13,26 +13,26 @@ export interface Frame {
 export type Connection = "connecting" | "open" | "lost" | "ended";
 
 export interface Follower {
-  /** A path of a streaming operation, such as `/v1/events`, with its query. */
+  /** Path and query of a streaming operation, such as `/v1/events`. */
   path: string;
   after?: string;
-  /** After a break it goes on from then: for who reads anew what came meanwhile, which `onBegin` says when to do. */
+  /** After a reconnect, continue from now on; the caller rereads what it missed when `onBegin` is called. */
   isFromNow?: boolean;
-  /** What comes from here on is told; again after each break. */
+  /** Called when the stream starts, and again after each reconnect. */
   onBegin?: () => void;
   onItem: (frame: Frame) => void;
   onConnection?: (connection: Connection) => void;
-  /** What was to come is no longer kept: read everything again. The stream goes on from now. */
+  /** Called when missed items are no longer stored: reread everything. The stream continues from now. */
   onGap?: () => void;
-  /** The stream has no more to tell. */
+  /** Called when the stream has ended. */
   onEnd?: () => void;
 }
 
 const FIRST_PAUSE_MS = 300;
 const LONGEST_PAUSE_MS = 10_000;
-const LOST_PLACE = new Set(["events_expired", "cursor_invalid"]);
+const INVALID_CURSOR = new Set(["events_expired", "cursor_invalid"]);
 
-/** Begins to follow; the answer ends it. */
+/** Starts following and returns a function that stops. */
 export function follow(follower: Follower): () => void {
   const stream = new Stream(follower);
   stream.connect();
@@ -46,7 +46,7 @@ class Stream {
   private failures = 0;
   private isOver = false;
   private readonly retry = () => this.connectNow();
-  /** A connection that is gone without a word may look open for minutes, and one that is being made may never be: the browser's word counts. */
+  /** A dead connection may look open for minutes, and a pending one may never open, so the browser's online event restarts it. */
   private readonly onNetwork = () => {
     if (this.socket !== null) this.drop(this.socket);
     if (navigator.onLine) this.connectNow();
@@ -97,7 +97,7 @@ class Stream {
 
   private refused(problem: { code?: string }): void {
     if (problem.code === "unauthenticated") credential.refused();
-    if (problem.code !== undefined && LOST_PLACE.has(problem.code)) this.startOver();
+    if (problem.code !== undefined && INVALID_CURSOR.has(problem.code)) this.startOver();
   }
 
   private startOver(): void {
@@ -105,7 +105,7 @@ class Stream {
     this.follower.onGap?.();
   }
 
-  /** Nothing that it still brings is taken: the next one goes on behind what was. */
+  /** Ignores further items of the old socket: the next one continues after the last item. */
   private drop(socket: WebSocket): void {
     socket.onopen = socket.onmessage = null;
     socket.close();
@@ -117,10 +117,10 @@ class Stream {
     this.socket = null;
     this.tell("lost");
     this.failures += 1;
-    // A handshake that is refused tells a page nothing: after some, the place may be the reason.
+    // Browsers do not report why a handshake failed: after several, the cursor may be the reason.
     if (this.failures === 4 && this.after !== undefined) this.startOver();
     const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.failures - 1));
-    // Half of it by chance: a gateway that comes back is not met by every page at once.
+    // Half of the delay is random, so that pages do not all reconnect at once.
     this.timer = setTimeout(this.retry, longest * (0.5 + Math.random() / 2));
   }
 

@@ -14,19 +14,19 @@ import { useLines } from "./useLines";
 
 type Line = Resource<"LogLine">;
 
-/** WCAG 2.2: what is pressed has 24 px to itself. */
+/** WCAG 2.2: targets are at least 24 px high. */
 const LINE_PX = 24;
 
 interface LogViewProps {
-  /** The trial or experiment, as the API names it. */
+  /** API path of the trial or experiment. */
   of: string;
-  /** Each line says which trial wrote it. */
+  /** Shows the trial of each line. */
   isOfMany?: boolean;
   search: LogSearch;
   onSearch: (change: LogSearch) => void;
 }
 
-/** What ranks wrote, as they write it: filtered, searched, followed, and each line with a link. */
+/** Live log lines of ranks with filter, search and a link to each line. */
 export function LogView({ of, isOfMany = false, search, onSearch }: LogViewProps) {
   const { lines, connection, isEnded, hasAnswered } = useLines(of, isOfMany, search);
   const [isFollowing, setFollowing] = useState(search.line === undefined);
@@ -44,9 +44,9 @@ export function LogView({ of, isOfMany = false, search, onSearch }: LogViewProps
     setFollowing(false);
     const address = new URL(location.href);
     address.searchParams.set("since", line.time);
-    // In quotes, as the router writes it: it would read 1.70 as a number.
+    // In quotes, as the router writes it; otherwise it would parse 1.70 as a number.
     address.searchParams.set("line", JSON.stringify(line.cursor));
-    void navigator.clipboard?.writeText(address.href).then(() => toast("the link to this line was copied"));
+    void navigator.clipboard?.writeText(address.href).then(() => toast("Link to this line copied"));
   };
   return (
     <>
@@ -56,7 +56,7 @@ export function LogView({ of, isOfMany = false, search, onSearch }: LogViewProps
           !hasAnswered && !isEnded ? (
             <Loading rows={10} />
           ) : (
-            <Empty title={search.contains || search.level || search.rank || search.stream ? "No line meets this filter" : isEnded ? "Nothing was written" : "Nothing was written yet"} />
+            <Empty title={search.contains || search.level || search.rank || search.stream ? "No lines match this filter" : isEnded ? "No log lines were written" : "No log lines yet"} />
           )
         ) : (
           <div className={css.lines} style={{ height: virtual.getTotalSize() }}>
@@ -68,7 +68,7 @@ export function LogView({ of, isOfMany = false, search, onSearch }: LogViewProps
         )}
       </div>
       <p className={css.foot} role="status">
-        {counted(lines.length, "line")} · {isEnded ? "it has ended: this is all" : connection === "open" ? "following" : "the connection is being made anew"}
+        {counted(lines.length, "line")} · {isEnded ? "complete" : connection === "open" ? "following" : "reconnecting"}
       </p>
     </>
   );
@@ -90,7 +90,7 @@ function Row({ line, isOfMany, start, isMarked, onLink }: RowProps) {
         {line.time.slice(11, 23)}
       </button>
       {isOfMany && (
-        <Link className={css.trial} to="/trials/$trial/$tab" params={{ trial: line.trial, tab: "logs" }} search={{ since: line.time, line: line.cursor } as never} title={`What trial ${line.trial_number} wrote`}>
+        <Link className={css.trial} to="/trials/$trial/$tab" params={{ trial: line.trial, tab: "logs" }} search={{ since: line.time, line: line.cursor } as never} title={`Logs of trial ${line.trial_number}`}>
           {line.trial_number}
         </Link>
       )}
@@ -127,7 +127,7 @@ function Filters({ search, onSearch, isFollowing, onFollowing }: FiltersProps) {
       <input key={search.contains} name="lines" type="search" aria-label="Lines that contain" placeholder="Search lines" defaultValue={search.contains} maxLength={200} />
       <input key={`rank ${search.rank}`} name="rank" className={css.small} inputMode="numeric" pattern="\d*" aria-label="Rank" placeholder="Rank" defaultValue={search.rank} />
       <Select label="Level" value={search.level ?? ""} onChange={(event) => onSearch({ level: event.target.value || undefined })}>
-        <option value="">every level</option>
+        <option value="">all levels</option>
         {["debug", "info", "warning", "error"].map((level) => (
           <option key={level} value={level}>
             {level} and above
@@ -135,7 +135,7 @@ function Filters({ search, onSearch, isFollowing, onFollowing }: FiltersProps) {
         ))}
       </Select>
       <Select label="Stream" value={search.stream ?? ""} onChange={(event) => onSearch({ stream: event.target.value || undefined })}>
-        <option value="">every stream</option>
+        <option value="">all streams</option>
         <option value="stdout">stdout</option>
         <option value="stderr">stderr</option>
         <option value="platform">platform</option>

@@ -1,14 +1,14 @@
 import { text } from "@/training/chartSearch";
 
-/** What an address says of log lines: which are shown, and which one a link points at. */
+/** State of the log view in the URL: the filter and the marked line. */
 export interface LogSearch {
   contains?: string;
   level?: string;
   rank?: string;
   stream?: string;
-  /** Lines from this moment on, where a link points at one. */
+  /** Start time, for links to a line. */
   since?: string;
-  /** The line that a link points at. */
+  /** The marked line. */
   line?: string;
 }
 

@@ -5,14 +5,14 @@ import type { LogSearch } from "./search";
 
 type Line = Resource<"LogLine">;
 
-/** A page holds so many lines; older ones go. */
+/** Maximum number of lines in memory; the oldest are dropped. */
 const MOST_LINES = 20_000;
 const FIRST_LINES = "1000";
-/** Of each trial, where there are many. */
+/** Lines per trial, if there are several. */
 const FIRST_LINES_EACH = "100";
-/** Lines are taken together for this long. */
+/** Lines are batched for this long. */
 const GATHER_MS = 100;
-/** So long without a line: there is none so far. */
+/** Without a line for this long, the log counts as empty so far. */
 const SILENCE_MS = 2500;
 
 export interface Lines {
@@ -24,7 +24,7 @@ export interface Lines {
 
 const NONE: Lines = { lines: [], connection: "connecting", isEnded: false, hasAnswered: false };
 
-/** The newest lines of a trial, or of each trial of an experiment, that meet the filter, or those from a moment on, and what comes after. */
+/** Returns the newest lines of a trial or of each trial of an experiment that match the filter, or those since a time, and follows new ones. */
 export function useLines(of: string, isOfMany: boolean, { contains, level, rank, stream, since }: LogSearch): Lines {
   const [found, setFound] = useState<Lines>(NONE);
   useEffect(() => {

@@ -13,7 +13,7 @@ interface ComparisonProps {
   aliases: Record<string, number>;
 }
 
-/** What differs between two versions: metrics, hyperparameters, data, code, files. */
+/** Differences between two versions in metrics, hyperparameters, data, code and files. */
 export function Comparison({ model, versions, aliases }: ComparisonProps) {
   const newest = versions[0]?.number ?? 1;
   const [chosen, setBase] = useInAddress("base");
@@ -21,7 +21,7 @@ export function Comparison({ model, versions, aliases }: ComparisonProps) {
   const there = (number: string | null) => versions.find((version) => String(version.number) === number)?.number;
   const base = there(chosen) ?? aliases.champion ?? versions[1]?.number ?? newest;
   const other = there(against) ?? (newest === base ? (versions[1]?.number ?? newest) : newest);
-  const told = useQuery(compareQuery(model, base, other));
+  const comparison = useQuery(compareQuery(model, base, other));
   const pick = (label: string, value: number, set: (value: string) => void) => (
     <Select label={label} value={value} onChange={(event) => set(event.target.value)}>
       {versions.map((version) => (
@@ -32,30 +32,30 @@ export function Comparison({ model, versions, aliases }: ComparisonProps) {
   return (
     <>
       <div className={css.pick}>
-        {pick("The one", base, setBase)}
+        {pick("First version", base, setBase)}
         <span className="muted">and</span>
-        {pick("The other", other, setOther)}
+        {pick("Second version", other, setOther)}
       </div>
       {base === other ? (
-        <p className="muted">Choose two versions that are not the same.</p>
-      ) : told.error ? (
-        <Complaint error={told.error} />
-      ) : told.data === undefined ? (
+        <p className="muted">Choose two different versions.</p>
+      ) : comparison.error ? (
+        <Complaint error={comparison.error} />
+      ) : comparison.data === undefined ? (
         <Loading rows={3} />
-      ) : told.data.differences.length === 0 ? (
-        <p className="muted">They are alike in metrics, hyperparameters, data, code and files.</p>
+      ) : comparison.data.differences.length === 0 ? (
+        <p className="muted">The versions have the same metrics, hyperparameters, data, code and files.</p>
       ) : (
         <PlainTable>
           <thead>
-            <tr><th>What</th><th>Name</th><th data-end>Version {base}</th><th data-end>Version {other}</th></tr>
+            <tr><th>Kind</th><th>Name</th><th data-end>Version {base}</th><th data-end>Version {other}</th></tr>
           </thead>
           <tbody>
-            {told.data.differences.map((one) => (
+            {comparison.data.differences.map((one) => (
               <tr key={`${one.what} ${one.name}`}>
                 <td className="muted">{one.what}</td>
                 <td>{one.name}</td>
-                <td data-end>{saidOf(one.base)}</td>
-                <td data-end>{saidOf(one.other)}</td>
+                <td data-end>{formatValue(one.base)}</td>
+                <td data-end>{formatValue(one.other)}</td>
               </tr>
             ))}
           </tbody>
@@ -65,7 +65,7 @@ export function Comparison({ model, versions, aliases }: ComparisonProps) {
   );
 }
 
-function saidOf(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "number") return formatNumber(value);
   const text = typeof value === "string" ? value : JSON.stringify(value);

@@ -3,26 +3,26 @@ import { api, ask } from "@/api/client";
 import { ifStill, type Seen } from "@/api/seen";
 import { ActDialog } from "@/parts/ActDialog";
 import { Field } from "@/parts/Field";
-import { Seeing } from "@/parts/Seeing";
+import { LoadForEdit } from "@/parts/LoadForEdit";
 import { MODELS, seenModelQuery, seenVersionQuery, type Model, type ModelVersion } from "./data";
 import { NotesField } from "./NotesField";
 import { changedTags } from "./tags";
 
-/** What a model is described by, changed as it was when this opened; what somebody else has changed meanwhile is not written over. */
+/** Edits the description, tags and notes of a model. Concurrent changes of other users are not overwritten. */
 export function EditModel({ model, onClose }: { model: string; onClose: () => void }) {
   return (
-    <Seeing title="Edit the model" query={seenModelQuery(model)} onClose={onClose}>
+    <LoadForEdit title="Edit the model" query={seenModelQuery(model)} onClose={onClose}>
       {(seen) => <ModelForm seen={seen} onClose={onClose} />}
-    </Seeing>
+    </LoadForEdit>
   );
 }
 
-/** The same of one version. */
+/** Edits comment, tags and notes of a version in the same way. */
 export function EditVersion({ model, version, onClose }: { model: string; version: string; onClose: () => void }) {
   return (
-    <Seeing title="Edit the version" query={seenVersionQuery(model, version)} onClose={onClose}>
+    <LoadForEdit title="Edit the version" query={seenVersionQuery(model, version)} onClose={onClose}>
       {(seen) => <VersionForm model={model} seen={seen} onClose={onClose} />}
-    </Seeing>
+    </LoadForEdit>
   );
 }
 
@@ -36,7 +36,7 @@ function ModelForm({ seen, onClose }: { seen: Seen<Model>; onClose: () => void }
     return ask(api.PATCH("/v1/models/{model}", { params: { path: { model: model.id }, header: ifStill(seen) }, body }));
   };
   return (
-    <ActDialog title={`Edit ${model.name}`} verb="Save" wide act={act} stale={MODELS} said={`${model.name} has changed`} onClose={onClose}>
+    <ActDialog title={`Edit ${model.name}`} verb="Save" wide act={act} stale={MODELS} done={`Model ${model.name} saved`} onClose={onClose}>
       <Field label="Description" data-first value={description} onChange={(event) => setDescription(event.target.value)} />
       <Field label="Tags" value={tags} hint="Separated by commas." onChange={(event) => setTags(event.target.value)} />
       <NotesField value={notes} onChange={setNotes} />
@@ -54,7 +54,7 @@ function VersionForm({ model, seen, onClose }: { model: string; seen: Seen<Model
     return ask(api.PATCH("/v1/models/{model}/versions/{version}", { params, body: { comment, notes, ...changedTags(version.tags ?? [], tags), expected_version: null } }));
   };
   return (
-    <ActDialog title={`Edit version ${version.number}`} verb="Save" wide act={act} stale={MODELS} said={`version ${version.number} has changed`} onClose={onClose}>
+    <ActDialog title={`Edit version ${version.number}`} verb="Save" wide act={act} stale={MODELS} done={`Version ${version.number} saved`} onClose={onClose}>
       <Field label="Comment" data-first value={comment} onChange={(event) => setComment(event.target.value)} />
       <Field label="Tags" value={tags} hint="Separated by commas." onChange={(event) => setTags(event.target.value)} />
       <NotesField value={notes} onChange={setNotes} />

@@ -5,7 +5,7 @@ import { BOX, layOut, type Laid } from "./graph";
 import css from "./Models.module.css";
 import { lineageQuery, type ModelVersion } from "./data";
 
-/** What a version came from, and what came of it. */
+/** The lineage graph of a version: its origins and uses. */
 export function Lineage({ version }: { version: ModelVersion }) {
   const graph = useQuery(lineageQuery(version));
   const laid = useMemo(() => graph.data && layOut(graph.data), [graph.data]);
@@ -16,7 +16,7 @@ export function Lineage({ version }: { version: ModelVersion }) {
       <div className={css.graph} tabIndex={0} role="region" aria-label="Lineage">
         <Drawn laid={laid} start={graph.data.start} />
       </div>
-      {graph.data.truncated && <p className="muted">There is more than is drawn: begin at one of its parts.</p>}
+      {graph.data.truncated && <p className="muted">The graph is truncated. Open one of its nodes to see more.</p>}
     </>
   );
 }
@@ -34,7 +34,7 @@ function Drawn({ laid, start }: { laid: Laid; start: string }) {
           <li key={node.id} data-kind={node.kind} data-start={node.id === start || undefined} style={{ left: node.x, top: node.y, width: BOX.width, height: BOX.height }}>
             <small>{node.kind}</small>
             <span title={node.name}>{node.name}</span>
-            <span className="unseen">{saidOf(laid, node.id)}</span>
+            <span className="unseen">{describe(laid, node.id)}</span>
           </li>
         ))}
       </ul>
@@ -47,7 +47,7 @@ function lineOf(x: number, y: number, toX: number, toY: number): string {
   return `M${x} ${y}C${x + bend} ${y} ${toX - bend} ${toY} ${toX} ${toY}`;
 }
 
-function saidOf(laid: Laid, id: string): string {
+function describe(laid: Laid, id: string): string {
   const before = laid.edges.filter((edge) => edge.to.id === id).map((edge) => `${edge.kind} from ${edge.from.kind} ${edge.from.name}`);
   return before.join(", ");
 }

@@ -17,7 +17,7 @@ import { Aliases, Tags } from "./ModelsPage";
 import { StageBadge } from "./StageBadge";
 import { modelQuery, versionsQuery, type Model, type ModelVersion } from "./data";
 
-/** One model: its notes, its versions with stage and aliases, and what differs between two. */
+/** One model: versions with stage and aliases, comparison and notes. */
 export default function ModelPage() {
   const { model: reference } = useParams({ from: "/models/$model" });
   const model = useQuery(modelQuery(reference));
@@ -29,10 +29,10 @@ export default function ModelPage() {
   if (trouble) return <Page title="Model"><Trouble error={trouble} retry={() => void Promise.all([model.refetch(), versions.refetch()])} /></Page>;
   if (!model.data || !versions.data) return <Page title="Model"><Loading /></Page>;
   return (
-    <Page title={model.data.name} aside={<><span className="muted">{model.data.workspace}</span><Tags tags={model.data.tags ?? []} /></>} actions={mayWrite && <><Button icon="tag" disabled={versions.data.items.length === 0} onClick={() => setAct("alias")}>Set an alias…</Button><Button onClick={() => setAct("edit")}>Edit…</Button></>}>
+    <Page title={model.data.name} aside={<><span className="muted">{model.data.workspace}</span><Tags tags={model.data.tags ?? []} /></>} actions={mayWrite && <><Button icon="tag" disabled={versions.data.items.length === 0} onClick={() => setAct("alias")}>Set alias…</Button><Button onClick={() => setAct("edit")}>Edit…</Button></>}>
       {model.data.description && <p className={css.description}>{model.data.description}</p>}
       <Section title="Versions">
-        {versions.data.items.length === 0 ? <Empty icon="models" title="No version yet">A saved checkpoint becomes one: by the page of its trial, or by <code>muster model register</code>.</Empty> : <Versions model={model.data} versions={versions.data.items} />}
+        {versions.data.items.length === 0 ? <Empty icon="models" title="No versions yet">A version is a registered checkpoint. Register one on the Checkpoints tab of its trial, or with <code>muster model register</code>.</Empty> : <Versions model={model.data} versions={versions.data.items} />}
       </Section>
       {versions.data.items.length > 1 && (
         <Section title="Compare">
@@ -62,8 +62,8 @@ function Versions({ model, versions }: { model: Model; versions: readonly ModelV
           <th>Aliases</th>
           {metrics.map((metric) => <th key={metric} data-end>{metric}</th>)}
           <th data-end>Size</th>
-          <th>By</th>
-          <th>Made</th>
+          <th>Created by</th>
+          <th>Created</th>
         </tr>
       </thead>
       <tbody>

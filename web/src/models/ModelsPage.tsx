@@ -45,9 +45,9 @@ export default function ModelsPage() {
             </span>
           )}
           empty={
-            <Empty icon="models" title="No model yet">
+            <Empty icon="models" title="No models yet">
               <p>
-                A model is a named line of versions, each a checkpoint with where it comes from: <code>muster model create digits</code>, then <code>muster model register digits --experiment 31</code>.
+                A model is a named series of versions; each version is a registered checkpoint with its lineage. Register a checkpoint on the Checkpoints tab of its trial, or run <code>muster model create digits</code> and <code>muster model register digits --experiment 31</code>.
               </p>
             </Empty>
           }
@@ -63,11 +63,11 @@ export function Tags({ tags }: { tags: readonly string[] }) {
 }
 
 export function Aliases({ aliases, of }: { aliases: Record<string, number>; of?: number }) {
-  const shown = Object.entries(aliases).filter(([, number]) => of === undefined || number === of);
-  if (shown.length === 0) return of === undefined ? <span className="muted">–</span> : null;
+  const names = Object.entries(aliases).filter(([, number]) => of === undefined || number === of);
+  if (names.length === 0) return of === undefined ? <span className="muted">–</span> : null;
   return (
     <span className={css.aliases}>
-      {shown.map(([alias, number]) => (
+      {names.map(([alias, number]) => (
         <span key={alias} className={css.alias}>
           {alias}
           {of === undefined && <span className="number"> {number}</span>}

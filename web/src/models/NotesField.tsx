@@ -6,19 +6,19 @@ import css from "./Models.module.css";
 
 const SIDES = [
   { value: "written", label: "Write" },
-  { value: "read", label: "As it is read" },
+  { value: "read", label: "Preview" },
 ];
 
-/** Notes in markdown, and how they are read. */
+/** Editor for notes in Markdown with a preview. */
 export function NotesField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const [side, setSide] = useState("written");
   return (
     <div className={css.notes}>
-      <Segments label="How the notes are shown" value={side} options={SIDES} onChange={setSide} />
+      <Segments label="Notes view" value={side} options={SIDES} onChange={setSide} />
       {side === "written" ? (
-        <TextField label="Notes" value={value} rows={10} hint="Headings, lists, links, code and quotes by markdown." onChange={(event) => onChange(event.target.value)} />
+        <TextField label="Notes" value={value} rows={10} hint="Markdown: headings, lists, links, code and quotes." onChange={(event) => onChange(event.target.value)} />
       ) : (
-        <div className={css.read}>{value.trim() ? <Markdown text={value} /> : <span className="muted">nothing is written</span>}</div>
+        <div className={css.read}>{value.trim() ? <Markdown text={value} /> : <span className="muted">No notes</span>}</div>
       )}
     </div>
   );

@@ -9,33 +9,33 @@ import { toast } from "@/parts/Toast";
 import { useMay, useMe } from "@/session/session";
 import { MODELS, STAGES_AFTER, type ModelVersion, type Stage } from "./data";
 
-type Act = "stage" | "approve" | "reject";
-const DONE: Record<Act, string> = { stage: "the stage was asked for", approve: "you agreed", reject: "the change was turned down" };
+type Action = "stage" | "approve" | "reject";
+const DONE: Record<Action, string> = { stage: "Stage change requested", approve: "Stage change approved", reject: "Stage change rejected" };
 
-/** Bringing a version to a stage, and agreeing to what others ask for; who asked cannot agree. */
+/** Changes the stage of a version, and approves or rejects requests of other users. The requester cannot approve. */
 export function Promotion({ model, version }: { model: string; version: ModelVersion }) {
   const may = useMay();
   const me = useMe();
   const mayDecide = version.pending && may("model.approve") && version.pending.by !== me.name;
-  const [act, setAct] = useState<Act | null>(null);
+  const [act, setAct] = useState<Action | null>(null);
   return (
     <>
       {mayDecide && (
         <>
-          <Button onClick={() => setAct("reject")}>Turn down</Button>
-          <Button kind="primary" icon="check" onClick={() => setAct("approve")}>Agree to {version.pending?.stage}</Button>
+          <Button onClick={() => setAct("reject")}>Reject</Button>
+          <Button kind="primary" icon="check" onClick={() => setAct("approve")}>Approve {version.pending?.stage}</Button>
         </>
       )}
-      {!version.pending && may("model.write") && <Button onClick={() => setAct("stage")}>Bring to a stage…</Button>}
+      {!version.pending && may("model.write") && <Button onClick={() => setAct("stage")}>Change stage…</Button>}
       {act && <Deciding model={model} version={version} act={act} onClose={() => setAct(null)} />}
     </>
   );
 }
 
-function Deciding({ model, version, act, onClose }: { model: string; version: ModelVersion; act: Act; onClose: () => void }) {
+function Deciding({ model, version, act, onClose }: { model: string; version: ModelVersion; act: Action; onClose: () => void }) {
   const client = useQueryClient();
   const stages = STAGES_AFTER[version.stage];
-  // What most mean is one on: to production from staging.
+  // The usual next stage: production after staging.
   const [stage, setStage] = useState<Stage>(version.stage === "staging" ? "production" : (stages[0] ?? "none"));
   const [reason, setReason] = useState("");
   const change = useMutation({
@@ -51,14 +51,14 @@ function Deciding({ model, version, act, onClose }: { model: string; version: Mo
       onClose();
     },
   });
-  const title = act === "stage" ? "Bring to a stage" : `${act === "approve" ? "Agree to" : "Turn down"} ${version.pending?.stage ?? "it"}`;
+  const title = act === "stage" ? "Change stage" : `${act === "approve" ? "Approve" : "Reject"} ${version.pending?.stage ?? "the request"}`;
   return (
     <Dialog
       title={title}
       onClose={onClose}
       footer={
         <>
-          <Button kind="quiet" onClick={onClose}>Leave it</Button>
+          <Button kind="quiet" onClick={onClose}>Cancel</Button>
           <Button kind={act === "reject" ? "danger" : "primary"} busy={change.isPending} onClick={() => change.mutate()}>{title}</Button>
         </>
       }
@@ -72,7 +72,7 @@ function Deciding({ model, version, act, onClose }: { model: string; version: Mo
           </Select>
         </p>
       )}
-      <Field label="Reason" value={reason} maxLength={1000} data-first onChange={(event) => setReason(event.target.value)} hint="Kept with the version's history." />
+      <Field label="Reason" value={reason} maxLength={1000} data-first onChange={(event) => setReason(event.target.value)} hint="Stored in the version's stage history." />
       {change.error && <Complaint error={change.error} />}
     </Dialog>
   );

@@ -1,7 +1,7 @@
 import css from "./Models.module.css";
 import type { Stage } from "./data";
 
-/** How far a version has come, and where it is to go. */
+/** The stage of a version and a requested one. */
 export function StageBadge({ stage = "none", pending }: { stage?: Stage; pending?: Stage }) {
   return (
     <span className={css.stages}>

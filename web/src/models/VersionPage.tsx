@@ -16,7 +16,7 @@ import { Promotion } from "./Promotion";
 import { StageBadge } from "./StageBadge";
 import { modelQuery, versionQuery, type ModelVersion } from "./data";
 
-/** One version: how far it has come and who agreed, what it is made of, where it comes from. */
+/** One version: stage and approvals, origin, metrics and lineage. */
 export default function VersionPage() {
   const { model: reference, version: number } = useParams({ from: "/models/$model/$version" });
   const model = useQuery(modelQuery(reference));
@@ -50,10 +50,10 @@ export default function VersionPage() {
 function Pending({ version }: { version: ModelVersion }) {
   const { pending } = version;
   if (!pending) return null;
-  const agreed = pending.approvals?.length ?? 0;
+  const approved = pending.approvals?.length ?? 0;
   return (
     <p className={css.waiting} role="status">
-      <b>{pending.by}</b> asks for <b>{pending.stage}</b>{pending.reason && `: ${pending.reason}`}. {agreed} of {pending.needed} agreed{agreed > 0 && ` (${pending.approvals?.map((one) => one.by).join(", ")})`}.
+      <b>{pending.by}</b> requests stage <b>{pending.stage}</b>{pending.reason && `: ${pending.reason}`}. {approved} of {pending.needed} approved{approved > 0 && ` (${pending.approvals?.map((one) => one.by).join(", ")})`}.
     </p>
   );
 }
@@ -61,7 +61,7 @@ function Pending({ version }: { version: ModelVersion }) {
 function Facts({ version }: { version: ModelVersion }) {
   const { lineage } = version;
   return (
-    <Section title="Made of">
+    <Section title="Origin">
       <Card className={css.facts}>
         <dl>
           <dt>Trial</dt>
@@ -71,7 +71,7 @@ function Facts({ version }: { version: ModelVersion }) {
           <dt>Code</dt>
           <dd><code>{lineage.code_sha256?.slice(0, 13) ?? "–"}</code></dd>
           <dt>Data</dt>
-          <dd>{lineage.datasets?.map((one) => [one.name, one.version].filter(Boolean).join(" ")).join(", ") || "none was named"}</dd>
+          <dd>{lineage.datasets?.map((one) => [one.name, one.version].filter(Boolean).join(" ")).join(", ") || "not recorded"}</dd>
           <dt>Registered</dt>
           <dd><Time at={version.created_at} /> by {version.owner}</dd>
         </dl>
@@ -102,12 +102,12 @@ function History({ version }: { version: ModelVersion }) {
   const stages = version.stages ?? [];
   if (stages.length === 0) return null;
   return (
-    <Section title="How it came here">
+    <Section title="Stage history">
       <ol className={css.history}>
         {stages.map((one) => (
           <li key={`${one.stage} ${one.at}`}>
             <StageBadge stage={one.stage} />
-            <span>by {one.by}{one.reason && `: ${one.reason}`}{(one.approvals?.length ?? 0) > 0 && `, agreed to by ${one.approvals?.map((yes) => yes.by).join(", ")}`}</span>
+            <span>by {one.by}{one.reason && `: ${one.reason}`}{(one.approvals?.length ?? 0) > 0 && `, approved by ${one.approvals?.map((yes) => yes.by).join(", ")}`}</span>
             <span className="muted"><Time at={one.at} /></span>
           </li>
         ))}

@@ -1,4 +1,4 @@
-/** What the models' pages ask; events of models and versions make all of it stale. */
+/** Queries of the model pages. Events of models and versions make all of them stale. */
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { every } from "@/api/every";
@@ -11,7 +11,7 @@ export type ModelVersion = Resource<"ModelVersion">;
 export type Stage = Resource<"ModelStage">;
 export type LineageGraph = Resource<"LineageGraph">;
 
-/** To which stages the registry lets a version come from where it is (`services/registry/models/core/stage.py`, which a test compares). */
+/** Stage transitions that the registry permits (`services/registry/models/core/stage.py`; a test compares them). */
 export const STAGES_AFTER: Record<Stage, readonly Stage[]> = {
   none: ["candidate", "staging", "archived"],
   candidate: ["none", "staging", "archived"],
@@ -20,7 +20,7 @@ export const STAGES_AFTER: Record<Stage, readonly Stage[]> = {
   archived: ["none"],
 };
 
-/** All that is shown of models. */
+/** Key prefix of all model queries. */
 export const MODELS = ["models"] as const;
 
 export const modelsQuery = queryOptions({
@@ -59,7 +59,7 @@ export const compareQuery = (model: string, base: number, other: number) =>
     enabled: base !== other,
   });
 
-/** A model with the tag that a change of it names; asked anew for each change. */
+/** A model with its ETag, fetched again for each change. */
 export const seenModelQuery = (model: string) =>
   queryOptions({
     queryKey: keys.models("seen", { model }),
@@ -67,7 +67,7 @@ export const seenModelQuery = (model: string) =>
     gcTime: 0,
   });
 
-/** The same of a version. */
+/** A version with its ETag. */
 export const seenVersionQuery = (model: string, version: string) =>
   queryOptions({
     queryKey: keys.models("seen", { model, version }),

@@ -1,4 +1,4 @@
-/** A graph of lineage laid out from left to right: what came first stands left. Pure. */
+/** Lays out a lineage graph from left (origins) to right. Pure. */
 import type { LineageGraph } from "./data";
 
 export const BOX = { width: 150, height: 54, across: 46, down: 18 };
@@ -13,13 +13,13 @@ export interface Placed {
 
 export interface Laid {
   nodes: Placed[];
-  /** Ends of the lines, from the right of one box to the left of another. */
+  /** End points of the lines, from the right of one node to the left of another. */
   edges: { from: Placed; to: Placed; kind: string }[];
   width: number;
   height: number;
 }
 
-/** Each thing stands one column right of the last of what it came from; a cycle, which there should not be, ends where it began. */
+/** Places each node one column right of the last of its origins. Unexpected cycles are cut. */
 export function layOut(graph: Pick<LineageGraph, "nodes" | "edges">): Laid {
   const columns = columnsOf(graph);
   const filled: string[][] = [];

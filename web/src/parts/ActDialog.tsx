@@ -9,39 +9,39 @@ import { toast } from "./Toast";
 
 interface ActDialogProps<Made> {
   title: string;
-  /** What the button says. */
+  /** Label of the button. */
   verb: string;
   kind?: "primary" | "danger";
   wide?: boolean;
-  /** False while what is filled in cannot be sent. */
+  /** False while the form is incomplete or invalid. */
   isReady?: boolean;
   act: () => Promise<Made>;
-  /** The answers that are asked again once it is done. */
+  /** Queries to refetch after the action. */
   stale: QueryKey;
-  /** Said when it is done. */
-  said?: string;
-  /** Shown in place of the question once it is done, with a button that closes; without it the window closes by itself. */
+  /** Notification after the action. */
+  done?: string;
+  /** Content that replaces the form after the action, with a Done button. Without it the dialog closes. */
   after?: (made: Made) => ReactNode;
   onClose: () => void;
   children: ReactNode;
 }
 
-/** A window that asks for something and does it: what to fill in, why it failed, and the button. Enter in a field is the button. */
-export function ActDialog<Made>({ title, verb, kind = "primary", wide, isReady = true, act, stale, said, after, onClose, children }: ActDialogProps<Made>) {
+/** A dialog with a form that performs an action and shows its error. Enter in a field submits. */
+export function ActDialog<Made>({ title, verb, kind = "primary", wide, isReady = true, act, stale, done, after, onClose, children }: ActDialogProps<Made>) {
   const client = useQueryClient();
   const form = useId();
-  const done = useMutation({
+  const action = useMutation({
     mutationFn: act,
     onSuccess: () => {
-      if (said) toast(said);
+      if (done) toast(done);
       if (!after) onClose();
       void client.invalidateQueries({ queryKey: stale });
     },
   });
-  if (done.isSuccess && after) {
+  if (action.isSuccess && after) {
     return (
       <Dialog title={title} wide={wide} onClose={onClose} footer={<Button kind="primary" onClick={onClose}>Done</Button>}>
-        {after(done.data)}
+        {after(action.data)}
       </Dialog>
     );
   }
@@ -51,7 +51,7 @@ export function ActDialog<Made>({ title, verb, kind = "primary", wide, isReady =
       wide={wide}
       onClose={onClose}
       footer={
-        <Button kind={kind} type="submit" form={form} busy={done.isPending} disabled={!isReady}>
+        <Button kind={kind} type="submit" form={form} busy={action.isPending} disabled={!isReady}>
           {verb}
         </Button>
       }
@@ -61,21 +61,21 @@ export function ActDialog<Made>({ title, verb, kind = "primary", wide, isReady =
         className={css.form}
         onSubmit={(event) => {
           event.preventDefault();
-          if (isReady && !done.isPending) done.mutate();
+          if (isReady && !action.isPending) action.mutate();
         }}
       >
         {children}
-        {done.error && (isOvertaken(done.error) ? <Overtaken /> : <Complaint error={done.error} />)}
+        {action.error && (isOvertaken(action.error) ? <Conflict /> : <Complaint error={action.error} />)}
       </form>
     </Dialog>
   );
 }
 
-/** What is typed stays in sight: nothing of it is lost, and nothing of the other's is written over. */
-function Overtaken() {
+/** The user's input stays visible, and the concurrent change is not overwritten. */
+function Conflict() {
   return (
     <p className={css.overtaken} role="alert">
-      Somebody has changed this since you opened it, and nothing was saved. Copy what you wrote, close this window and open it again: it then begins with what stands there now.
+      Another user has changed this since you opened it, so nothing was saved. Copy your changes, close this dialog and open it again to see the current version.
     </p>
   );
 }

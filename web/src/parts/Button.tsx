@@ -6,7 +6,7 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: "primary" | "plain" | "quiet" | "danger";
   icon?: IconName;
   small?: boolean;
-  /** Something is on its way: the button says so and takes no second press. */
+  /** An action is pending: the button shows a spinner and ignores clicks. */
   busy?: boolean;
   ref?: Ref<HTMLButtonElement>;
 }
@@ -27,7 +27,7 @@ export function Button({ kind = "plain", icon, small, busy, children, className 
   );
 }
 
-/** A button that is a picture; `label` is what it is called. */
+/** A button with an icon only; `label` is its accessible name. */
 export function IconButton({ label, icon, className = "", ...rest }: ButtonProps & { label: string; icon: IconName }) {
   return (
     <button type="button" {...rest} aria-label={label} title={rest.title ?? label} className={`${css.icon} ${className}`}>

@@ -1,6 +1,6 @@
 /**
- * An editor of text with line numbers, completion and marks where something is wrong. It stands in a shadow root: there its styles are
- * constructed style sheets, which the page's policy leaves alone, while `<style>` elements are none of ours.
+ * A text editor with line numbers, completion and error marks. It is in a shadow root, where its styles are constructed style sheets, which the
+ * content security policy permits, unlike `<style>` elements.
  */
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -21,7 +21,7 @@ export interface Mark {
 }
 
 interface CodeEditorProps {
-  /** What it begins with. From then on the text is the editor's own: put in anew from outside, it would undo what was typed meanwhile. */
+  /** Initial text. The editor is uncontrolled, because setting the text from outside would undo concurrent input. */
   defaultValue: string;
   label: string;
   onChange?: (value: string) => void;
@@ -44,8 +44,8 @@ export default function CodeEditor({ defaultValue, label, onChange, marks = [], 
     return () => made.destroy();
   }, [label, hint, completions]);
   useEffect(() => {
-    const shown = view.current;
-    if (shown !== null) shown.dispatch(setDiagnostics(shown.state, marks.map((mark) => diagnostic(shown.state, mark))));
+    const current = view.current;
+    if (current !== null) current.dispatch(setDiagnostics(current.state, marks.map((mark) => diagnostic(current.state, mark))));
   }, [marks]);
   return <div ref={host} className={css.editor} />;
 }
@@ -63,7 +63,7 @@ function extensions(label: string, hint: string, completions: CompletionSource |
     yaml(),
     placeholder(hint),
     autocompletion(completions ? { override: [completions], icons: false } : {}),
-    // Tab goes on to what stands behind, as everywhere: an editor that takes it lets nobody out. Ctrl+] indents.
+    // Tab moves the focus, so that keyboard users can leave the editor. Ctrl+] indents.
     keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap]),
     EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
@@ -71,7 +71,7 @@ function extensions(label: string, hint: string, completions: CompletionSource |
   ];
 }
 
-/** The mark under the word that begins there; where it points beyond the text, at its end. */
+/** Converts a mark to a diagnostic of the word at its position; at the end of the text if it points beyond. */
 function diagnostic(state: EditorState, mark: Mark): Diagnostic {
   const line = state.doc.line(Math.max(1, Math.min(state.doc.lines, mark.line)));
   const from = Math.min(line.to, line.from + Math.max(0, mark.column - 1));

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { IconButton } from "./Button";
 
-/** Copies a text, and says that it did. */
+/** Copies a text to the clipboard and confirms it. */
 export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
   const [isDone, setDone] = useState(false);
   const copy = () => {

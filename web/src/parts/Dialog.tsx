@@ -10,7 +10,7 @@ interface DialogProps {
   wide?: boolean;
 }
 
-/** A window over the page: the browser's own dialog, which keeps the focus and closes by Escape. Shown while it is rendered. What has `data-first` is in focus first. */
+/** A modal `<dialog>`, open while it is rendered; Escape closes it. The element with `data-first` gets the focus. */
 export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {

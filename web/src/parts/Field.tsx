@@ -3,23 +3,23 @@ import css from "./Field.module.css";
 
 interface Labelled {
   label: string;
-  /** What it takes. */
+  /** Help text below the field. */
   hint?: ReactNode;
-  /** In focus first when a dialog opens. */
+  /** Gets the focus when a dialog opens. */
   "data-first"?: boolean;
 }
 
-/** One input with its label, and what it takes. */
+/** An input with a label and a hint. */
 export function Field({ label, hint, ...rest }: Labelled & InputHTMLAttributes<HTMLInputElement> & { ref?: Ref<HTMLInputElement> }) {
   return <Framed label={label} hint={hint} draw={(names) => <input {...names} className={css.input} {...rest} />} />;
 }
 
-/** Several lines of text with their label. */
+/** A text area with a label and a hint. */
 export function TextField({ label, hint, ...rest }: Labelled & TextareaHTMLAttributes<HTMLTextAreaElement>) {
   return <Framed label={label} hint={hint} draw={(names) => <textarea {...names} className={`${css.input} ${css.text}`} {...rest} />} />;
 }
 
-/** One of several in a form, with its label. */
+/** A select in a form, with a visible label. */
 export function Choice({ label, hint, children, ...rest }: Labelled & SelectHTMLAttributes<HTMLSelectElement>) {
   return (
     <Framed
@@ -34,7 +34,7 @@ export function Choice({ label, hint, children, ...rest }: Labelled & SelectHTML
   );
 }
 
-/** One of several among tools, by the platform's own list: its label is not seen. */
+/** A select in a toolbar; its label is for screen readers only. */
 export function Select({ label, children, ...rest }: SelectHTMLAttributes<HTMLSelectElement> & { label: string }) {
   return (
     <select aria-label={label} className={css.select} {...rest}>

@@ -1,4 +1,4 @@
-/** The mark: curves of learning that come together. */
+/** The logo: converging learning curves. */
 export function Mark({ size = 26 }: { size?: number }) {
   return <img src="/favicon.svg" width={size} height={size} alt="" />;
 }

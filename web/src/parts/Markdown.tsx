@@ -14,11 +14,11 @@ const COMPONENTS: Components = {
   h5: Heading,
   h6: Heading,
   a: ({ href, children }) => (href ? <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a> : children),
-  // A picture would be asked of another host.
+  // An image would be requested from another host.
   img: ({ alt }) => alt,
 };
 
-/** Notes in markdown, which strangers write: raw HTML shows as text, pictures as their description, and links lead to the web or this site only. */
+/** Markdown of untrusted users: raw HTML shows as text, images as their description, and only http, https and relative links work. */
 export function Markdown({ text }: { text: string }) {
   return (
     <div className={css.markdown}>

@@ -8,12 +8,12 @@ export interface MenuItem {
   onSelect: () => void;
   danger?: boolean;
   disabled?: boolean;
-  /** For what is on or off. */
+  /** State of an item that can be on or off. */
   isOn?: boolean;
 }
 
 interface MenuProps {
-  /** What opens it; it is given what a menu's button needs. */
+  /** Renders the button that opens the menu, with the props that it needs. */
   trigger: (props: { onClick: () => void; "aria-expanded": boolean; "aria-haspopup": "menu"; "aria-controls": string }) => ReactNode;
   items: readonly (MenuItem | "line")[];
   label: string;
@@ -21,7 +21,7 @@ interface MenuProps {
   up?: boolean;
 }
 
-/** A menu by the keys that menus have: arrows, Home, End, Escape. */
+/** A menu with keyboard control: arrows, Home, End, Escape. */
 export function Menu({ trigger, items, label, align = "end", up }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();

@@ -1,11 +1,11 @@
-/** What stands where something else would: nothing yet, on its way, gone wrong. */
+/** Empty, loading and error states. */
 import { type ReactNode } from "react";
 import { asProblem } from "@/api/problem";
 import { Button } from "./Button";
 import { Icon, type IconName } from "./Icon";
 import css from "./Notes.module.css";
 
-/** Nothing is there, and what to do about it. */
+/** An empty state: what the feature is for and how to create the first item. */
 export function Empty({ icon = "experiments", title, children }: { icon?: IconName; title: string; children?: ReactNode }) {
   return (
     <div className={css.note}>
@@ -18,7 +18,7 @@ export function Empty({ icon = "experiments", title, children }: { icon?: IconNa
   );
 }
 
-/** Bars where the content will be; said once to who cannot see them. */
+/** Placeholder bars while content loads; `label` is for screen readers. */
 export function Loading({ rows = 6, label = "loading" }: { rows?: number; label?: string }) {
   return (
     <div role="status" aria-label={label} className={css.loading}>
@@ -29,15 +29,15 @@ export function Loading({ rows = 6, label = "loading" }: { rows?: number; label?
   );
 }
 
-/** What went wrong, where, and what to do; again, where that may help. */
-export function Trouble({ error, retry, title = "This could not be shown" }: { error: unknown; retry?: () => void; title?: string }) {
+/** An error in place of content: what happened, a hint, and a button that retries if that may help. */
+export function Trouble({ error, retry, title = "This content could not be loaded" }: { error: unknown; retry?: () => void; title?: string }) {
   const problem = asProblem(error);
   return (
     <div className={css.note} role="alert">
       <span className={`${css.picture} ${css.bad}`}>
         <Icon name="warning" size={22} />
       </span>
-      <h2>{problem.status === 404 ? "There is nothing here" : title}</h2>
+      <h2>{problem.status === 404 ? "Not found" : title}</h2>
       <div className={css.text}>
         <p>{problem.message}</p>
         {problem.hint && <p>{problem.hint}</p>}
@@ -56,7 +56,7 @@ export function Trouble({ error, retry, title = "This could not be shown" }: { e
   );
 }
 
-/** A problem beside what it is of: one or two lines, in a form or over a table. */
+/** An error of one or two lines in a form or above a table. */
 export function Complaint({ error }: { error: unknown }) {
   const problem = asProblem(error);
   return (

@@ -1,6 +1,6 @@
 import { formatNumber } from "./format";
 
-/** A number in figures of one width, with its unit; the whole number behind it. */
+/** A rounded number with tabular digits and a unit; the tooltip has all digits. */
 export function Num({ value, unit, digits }: { value: number | null | undefined; unit?: string; digits?: number }) {
   const isOdd = typeof value === "number" && !Number.isFinite(value);
   return (

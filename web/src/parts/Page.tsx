@@ -3,23 +3,23 @@ import css from "./Page.module.css";
 
 interface PageProps {
   title: ReactNode;
-  /** What the browser's tab says; the title where that is text. */
+  /** Document title; by default the title if that is text. */
   name?: string;
-  /** Beside the title: a state, a count. */
+  /** Content beside the title, such as a state or a count. */
   aside?: ReactNode;
   actions?: ReactNode;
   tabs?: ReactNode;
-  /** The body fills what is left and scrolls by itself, as tables do. */
+  /** The body fills the remaining height and scrolls by itself, as tables do. */
   fills?: boolean;
   children: ReactNode;
 }
 
-/** A page: its head stays, its body scrolls, by keys too where nothing in it takes them. */
+/** A page with a fixed head and a body that scrolls, also with the keyboard. */
 export function Page({ title, name, aside, actions, tabs, fills, children }: PageProps) {
-  const said = name ?? (typeof title === "string" ? title : "");
+  const documentTitle = name ?? (typeof title === "string" ? title : "");
   useEffect(() => {
-    document.title = said ? `${said} · Muster` : "Muster";
-  }, [said]);
+    document.title = documentTitle ? `${documentTitle} · Muster` : "Muster";
+  }, [documentTitle]);
   return (
     <div className={css.page}>
       <header className={css.head}>
@@ -37,7 +37,7 @@ export function Page({ title, name, aside, actions, tabs, fills, children }: Pag
   );
 }
 
-/** A block of a page with a heading of its own. */
+/** A block of a page with a heading. */
 export function Section({ title, actions, children }: { title?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   return (
     <section className={css.section}>
@@ -52,12 +52,12 @@ export function Section({ title, actions, children }: { title?: ReactNode; actio
   );
 }
 
-/** A framed ground for one thing. */
+/** A framed block. */
 export function Card({ className = "", ...rest }: ComponentProps<"div">) {
   return <div {...rest} className={`${css.card} ${className}`} />;
 }
 
-/** One figure with what it is, large. */
+/** A key figure with its label. */
 export function Figure({ label, children, note }: { label: string; children: ReactNode; note?: ReactNode }) {
   return (
     <div className={css.figure}>

@@ -4,8 +4,8 @@ import css from "./PlainTable.module.css";
 import { useOverflows } from "./useOverflows";
 
 /**
- * A table of few rows, all of them drawn: `thead` and `tbody` as one writes them. A cell with `data-end` stands at the right, as numbers do, and
- * one with `data-wraps` takes several lines; a row with `data-opens` is pressed, and one with `data-at` is lit up.
+ * A table of few rows with plain `thead` and `tbody`. Cells with `data-end` are right-aligned, cells with `data-wraps` wrap,
+ * rows with `data-opens` are clickable, and a row with `data-at` is highlighted.
  */
 export function PlainTable({ children }: { children: ReactNode }) {
   const frame = useRef<HTMLDivElement>(null);

@@ -1,7 +1,7 @@
 import css from "./Progress.module.css";
 import { toneOf } from "./State";
 
-/** How far something is, from 0 to 1. */
+/** A progress bar; `value` is from 0 to 1. */
 export function Progress({ value, state, label }: { value: number; state: string; label: string }) {
   const percent = Math.round(Math.min(1, Math.max(0, value)) * 100);
   return (
@@ -9,7 +9,7 @@ export function Progress({ value, state, label }: { value: number; state: string
       <span className={css.track}>
         <span className={`${css.fill} ${css[toneOf(state)]}`} style={{ width: `${percent}%` }} />
       </span>
-      <span className={`${css.said} number`}>{percent} %</span>
+      <span className={`${css.percent} number`}>{percent} %</span>
     </span>
   );
 }

@@ -1,11 +1,11 @@
 import { Copy } from "./Copy";
 import css from "./Secret.module.css";
 
-/** A secret that is shown this one time, and kept nowhere. */
+/** A secret that is shown once and not stored. */
 export function Secret({ of, text }: { of: string; text: string }) {
   return (
     <>
-      <p>This is the secret of {of}. It is shown this one time.</p>
+      <p>This is the secret of {of}. Copy it now: it is not shown again.</p>
       <p className={css.secret}>
         <code>{text}</code>
         <Copy text={text} label="Copy the secret" />

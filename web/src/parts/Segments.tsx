@@ -6,7 +6,7 @@ export interface Segment {
   count?: number;
 }
 
-/** One of a few, side by side: a choice that is seen whole. */
+/** A choice between a few options, side by side. */
 export function Segments({ label, value, options, onChange }: { label: string; value: string; options: readonly Segment[]; onChange: (value: string) => void }) {
   return (
     <div role="group" aria-label={label} className={css.segments}>

@@ -36,12 +36,12 @@ const TONES: Record<string, Tone> = {
 };
 const MOVES = new Set(["active", "running", "training", "starting", "stopping", "finishing", "launching", "joining", "terminating"]);
 
-/** The tone of a state, for whatever else is coloured by it. */
+/** Returns the colour tone of a state. */
 export function toneOf(state: string): Tone {
   return TONES[state] ?? "idle";
 }
 
-/** Where something stands: a word and a dot, so that it is read without colour too. The dot has a ring while it moves. */
+/** A state as a word and a coloured dot; the dot has a ring while the state is transitional. */
 export function State({ state, quiet }: { state: string; quiet?: boolean }) {
   const kind = quiet ? css.quiet : css.badge;
   return (

@@ -4,33 +4,33 @@ import { Empty, Loading, Trouble } from "./Notes";
 import { Page } from "./Page";
 import { Tabs } from "./Tabs";
 
-/** One part of a page that has an address for each. */
+/** A tab of a page, with its own URL. */
 export interface Part<Props> {
-  /** What its address ends with; the first part has none. */
+  /** Last segment of its URL; empty for the first tab. */
   name: string;
   label: string;
-  /** It fills the page and scrolls by itself. */
+  /** The tab fills the page and scrolls by itself. */
   fills?: boolean;
   body: ComponentType<Props>;
 }
 
 export interface Shown<Props> {
   title: ReactNode;
-  /** What the browser's tab says. */
+  /** Document title. */
   name: string;
   aside?: ReactNode;
   actions?: ReactNode;
-  /** Counts beside the labels of parts, by the parts' names. */
+  /** Counts beside the labels of tabs, by the tabs' names. */
   counts?: Record<string, number>;
-  /** What each part is given. */
+  /** Props of each tab. */
   props: Props;
 }
 
 interface TabbedPageProps<Thing, Props extends object> {
-  /** What it is and how it was asked for: `Trial 31.4`. */
+  /** Title before the object is loaded, such as `Trial 31.4`. */
   called: string;
-  asked: { data: Thing | undefined; error: unknown; refetch: () => unknown };
-  /** Where its first part is, as `Link` takes it; the others stand below, at `$tab`. */
+  query: { data: Thing | undefined; error: unknown; refetch: () => unknown };
+  /** Route of the first tab, for `Link`; the others are below it, at `$tab`. */
   to: string;
   params: Record<string, string>;
   tab: string;
@@ -38,9 +38,9 @@ interface TabbedPageProps<Thing, Props extends object> {
   show: (thing: Thing) => Shown<Props>;
 }
 
-/** The page of one thing in parts, with what stands there until it is known, where it is not, and where it has no such part. */
-export function TabbedPage<Thing, Props extends object>({ called, asked, to, params, tab, parts, show }: TabbedPageProps<Thing, Props>) {
-  const { data, error, refetch } = asked;
+/** The page of one object with tabs, and its loading, error and unknown-tab states. */
+export function TabbedPage<Thing, Props extends object>({ called, query, to, params, tab, parts, show }: TabbedPageProps<Thing, Props>) {
+  const { data, error, refetch } = query;
   if (error && data === undefined) {
     return (
       <Page title={called}>
@@ -52,7 +52,7 @@ export function TabbedPage<Thing, Props extends object>({ called, asked, to, par
   const part = parts.find(({ name }) => name === tab);
   const tabs = parts.map(({ name, label }) => ({ label, to: name ? `${to}/$tab` : to, params: name ? { ...params, tab: name } : params, count: counts[name] }));
   return (
-    <Page {...head} fills={part?.fills} tabs={<Tabs label={`Parts of ${called}`} tabs={tabs} />}>
+    <Page {...head} fills={part?.fills} tabs={<Tabs label={called} tabs={tabs} />}>
       {props === undefined ? (
         <Loading rows={10} />
       ) : part ? (
@@ -60,9 +60,9 @@ export function TabbedPage<Thing, Props extends object>({ called, asked, to, par
           <part.body {...props} />
         </Suspense>
       ) : (
-        <Empty title={`There is no part "${tab}" here`}>
+        <Empty title={`This page has no tab "${tab}"`}>
           <Link to={to as never} params={params as never}>
-            See its first part
+            Open the first tab
           </Link>
         </Empty>
       )}

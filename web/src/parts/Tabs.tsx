@@ -3,15 +3,15 @@ import css from "./Tabs.module.css";
 
 export interface Tab {
   label: string;
-  /** Where it is: `to`, `params` and `search` as `Link` takes them. */
+  /** Target: `to`, `params` and `search` of `Link`. */
   to: string;
   params?: Record<string, string>;
   count?: number;
-  /** It is shown, at whatever address. */
+  /** Marks the tab as current, whatever the URL is. */
   isHere?: boolean;
 }
 
-/** The parts of one page, each with an address of its own. */
+/** Tabs of a page, each with its own URL. */
 export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
   return (
     <nav className={css.tabs} aria-label={label}>

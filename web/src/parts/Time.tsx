@@ -22,12 +22,12 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The present, to five seconds: one clock for the whole page. */
+/** The current time to five seconds, from one timer for the whole page. */
 export function useNow(): Date {
   return useSyncExternalStore(subscribe, () => now);
 }
 
-/** How long ago, with the moment in the reader's zone behind it. */
+/** A relative time; the tooltip has the time in the user's time zone. */
 export function Time({ at }: { at: string | null | undefined }) {
   const present = useNow();
   if (!at) return <span className="muted">–</span>;
@@ -39,7 +39,7 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
-/** How long something took, or has taken so far. */
+/** A duration, up to now if it has not ended. */
 export function Elapsed({ from, to }: { from: string | null | undefined; to: string | null | undefined }) {
   const present = useNow();
   if (!from) return <span className="muted">–</span>;

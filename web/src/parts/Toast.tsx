@@ -1,54 +1,54 @@
-/** Short words on what was done, at the page's foot: `toast("paused experiment 31")`. */
+/** Notifications at the bottom of the page: `toast("Paused 1 experiment")`. */
 import { useSyncExternalStore } from "react";
 import { asProblem } from "@/api/problem";
 import { IconButton } from "./Button";
 import { Icon } from "./Icon";
 import css from "./Toast.module.css";
 
-interface Said {
+interface Notification {
   id: number;
   text: string;
-  isBad: boolean;
+  isError: boolean;
 }
 
-const SHOWN_MS = 6000;
-let said: readonly Said[] = [];
+const DURATION_MS = 6000;
+let notifications: readonly Notification[] = [];
 let last = 0;
 const listeners = new Set<() => void>();
 
-function set(next: readonly Said[]): void {
-  said = next;
+function set(next: readonly Notification[]): void {
+  notifications = next;
   for (const listener of listeners) listener();
 }
 
 function drop(id: number): void {
-  set(said.filter((one) => one.id !== id));
+  set(notifications.filter((one) => one.id !== id));
 }
 
-/** Says it for six seconds. */
-export function toast(text: string, isBad = false): void {
+/** Shows a notification for six seconds. */
+export function toast(text: string, isError = false): void {
   last += 1;
   const id = last;
-  set([...said.slice(-3), { id, text, isBad }]);
-  setTimeout(() => drop(id), SHOWN_MS);
+  set([...notifications.slice(-3), { id, text, isError }]);
+  setTimeout(() => drop(id), DURATION_MS);
 }
 
-/** Says what went wrong, for who catches it: `onError: toastProblem`. */
+/** Shows an error as a notification: `onError: toastProblem`. */
 export function toastProblem(error: unknown): void {
   const problem = asProblem(error);
   toast(problem.hint ? `${problem.message}: ${problem.hint}` : problem.message, true);
 }
 
 export function Toasts() {
-  const shown = useSyncExternalStore(
+  const visible = useSyncExternalStore(
     (listener) => (listeners.add(listener), () => listeners.delete(listener)),
-    () => said,
+    () => notifications,
   );
   return (
     <div className={css.toasts} role="status" aria-live="polite">
-      {shown.map((one) => (
-        <div key={one.id} className={`${css.toast} ${one.isBad ? css.bad : ""}`}>
-          <Icon name={one.isBad ? "warning" : "check"} />
+      {visible.map((one) => (
+        <div key={one.id} className={`${css.toast} ${one.isError ? css.bad : ""}`}>
+          <Icon name={one.isError ? "warning" : "check"} />
           <span>{one.text}</span>
           <IconButton icon="close" label="Dismiss" onClick={() => drop(one.id)} />
         </div>

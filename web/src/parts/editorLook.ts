@@ -2,7 +2,7 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-/** The editor in the dashboard's tokens, which reach into its shadow root. */
+/** Theme of the editor from the design tokens, which are visible in its shadow root. */
 export const editorLook = [
   EditorView.theme({
     "&": { height: "100%", fontSize: "13px", color: "var(--ink)", backgroundColor: "var(--surface)" },

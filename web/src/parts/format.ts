@@ -1,8 +1,8 @@
-/** Numbers, times and sizes as people read them. Pure: the locale and the present moment are arguments. */
+/** Formats numbers, times and sizes. Pure: the current time is an argument. */
 
 const NONE = "–";
 
-/** A measured number to some significant digits; NaN and infinities are said, and absence is a dash. */
+/** Formats a number to some significant digits; NaN and infinities by name or sign, no value as a dash. */
 export function formatNumber(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined) return NONE;
   if (Number.isNaN(value)) return "NaN";
@@ -18,7 +18,7 @@ function grouped(value: number): string {
   return value.toLocaleString("en-US", { maximumFractionDigits: 10 }).replace("-", "−");
 }
 
-/** A part of one as percent. */
+/** Formats a share of one as a percentage. */
 export function formatPercent(part: number | null | undefined, digits = 0): string {
   if (part === null || part === undefined || !Number.isFinite(part)) return NONE;
   return `${(part * 100).toFixed(digits)} %`;
@@ -26,7 +26,7 @@ export function formatPercent(part: number | null | undefined, digits = 0): stri
 
 const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** Bytes by powers of a thousand. */
+/** Formats bytes in powers of 1000. */
 export function formatBytes(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return NONE;
   let at = 0;
@@ -38,7 +38,7 @@ export function formatBytes(bytes: number | null | undefined): string {
   return `${at === 0 ? left : left.toPrecision(3)} ${BYTE_UNITS[at]}`;
 }
 
-/** A length of time by its two greatest units. */
+/** Formats a duration in its two greatest units. */
 export function formatDuration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE;
   const whole = Math.max(0, Math.round(seconds));
@@ -50,17 +50,17 @@ export function formatDuration(seconds: number | null | undefined): string {
   return `${whole} s`;
 }
 
-/** How long ago, or how soon, in one unit. */
+/** Formats a time relative to now in one unit. */
 export function formatAgo(then: Date, now: Date): string {
   const seconds = Math.round((now.getTime() - then.getTime()) / 1000);
   if (Math.abs(seconds) < 5) return "now";
   const size = Math.abs(seconds);
-  const said =
+  const amount =
     size < 60 ? `${size} s` : size < 3600 ? `${Math.floor(size / 60)} min` : size < 86400 ? `${Math.floor(size / 3600)} h` : `${Math.floor(size / 86400)} d`;
-  return seconds > 0 ? `${said} ago` : `in ${said}`;
+  return seconds > 0 ? `${amount} ago` : `in ${amount}`;
 }
 
-/** The moment in the reader's zone, to the second, with the zone's name. */
+/** Formats a time in the user's time zone to the second, with the zone's name. */
 export function formatMoment(then: Date, zone?: string): string {
   return then.toLocaleString("en-GB", {
     year: "numeric",
@@ -74,14 +74,14 @@ export function formatMoment(then: Date, zone?: string): string {
   });
 }
 
-/** Money with two digits, and more where it is less than a cent; without a sign, since it is in whatever currency the site's prices are. */
+/** Formats money with two digits, or more below a cent; without a currency sign, because the currency is that of the site's prices. */
 export function formatMoney(amount: number | null | undefined): string {
   if (amount === null || amount === undefined) return NONE;
   if (amount !== 0 && Math.abs(amount) < 0.01) return amount.toPrecision(2);
   return amount.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 }
 
-/** `1 trial`, `2 trials`. */
+/** Formats a count with its noun: `1 trial`, `2 trials`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
 }

@@ -1,4 +1,4 @@
-/** Light or dark: the reader's choice, or the system's. `public/theme.js` sets it before anything is drawn. */
+/** Light or dark theme: the user's choice or the system's. `public/theme.js` sets it before the first paint. */
 import { useSyncExternalStore } from "react";
 
 export type Theme = "light" | "dark";
@@ -14,28 +14,28 @@ export function setTheme(theme: Theme): void {
   try {
     localStorage.setItem(KEPT, theme);
   } catch {
-    // Storage may be closed to pages: it holds until the page goes.
+    // Storage may be blocked: the choice then lasts until the page is closed.
   }
 }
 
-/** The present theme; whoever draws on a canvas draws again when it changes. */
+/** Returns the current theme; components that draw on a canvas redraw when it changes. */
 export function useTheme(): Theme {
   return useSyncExternalStore(watch, read);
 }
 
-/** Whoever changes it: what stands at the root of the page is the truth. */
+/** The attribute of the root element is authoritative, whatever changes it. */
 function watch(listener: () => void): () => void {
   const watching = new MutationObserver(listener);
   watching.observe(document.documentElement, { attributeFilter: ["data-theme"] });
   return () => watching.disconnect();
 }
 
-/** The colour that a token stands for now, for canvases: `token("--series-1")`. */
+/** Returns the current colour of a token, for canvases: `token("--series-1")`. */
 export function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** The same as `rgb(…)`, for what reads no oklch. */
+/** Returns the colour as `rgb(…)`, for libraries that do not parse oklch. */
 export function rgbToken(name: string): string {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 1;

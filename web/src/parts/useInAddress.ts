@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 
-/** What the address keeps under a name beside all else that it says, so that a link leads to it: a text, or null. */
+/** State in one search parameter of the URL: a string or null. */
 export function useInAddress(name: string): [string | null, (next: string | null) => void] {
   const navigate = useNavigate();
   const search: Record<string, unknown> = useSearch({ strict: false });

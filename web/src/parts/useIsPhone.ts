@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const PHONE = "(max-width: 720px)";
 
-/** True where there is room for one column only. */
+/** True if the viewport has space for one column only. */
 export function useIsPhone(): boolean {
   return useSyncExternalStore(subscribe, () => matchMedia(PHONE).matches);
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState, type RefObject } from "react";
 
-/** True while what is in a block is wider or higher than the block, so that it scrolls by itself and keys must reach it. */
+/** True while the content of a block is larger than the block, so that it scrolls and must be focusable. */
 export function useOverflows(block: RefObject<HTMLElement | null>): boolean {
   const [overflows, setOverflows] = useState(false);
   useEffect(() => {

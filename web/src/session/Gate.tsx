@@ -8,13 +8,13 @@ import { SignIn } from "./SignIn";
 import { SignInLink } from "./SignInLink";
 import { arrival, onLink, openedCode } from "./ways";
 
-/** The application for who is signed in; for others the way in, at whatever address they came to, which they keep. */
+/** Renders the application for signed-in users, otherwise the sign-in page at the requested URL. */
 export function Gate({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const me = useQuery(meQuery);
   const [isRefused, setRefused] = useState(false);
   useEffect(() => credential.onRefused(() => setRefused(true)), []);
-  // In an array, because a state that is a function would be called.
+  // In an array, because React would call a state that is a function.
   const [[arrive], setArrival] = useState(() => [arrival()]);
   const [code, setCode] = useState(openedCode);
   useEffect(() => onLink(setCode), []);
@@ -36,9 +36,9 @@ export function Gate({ children }: { children: ReactNode }) {
   };
   if (arrive || (code !== null && me.isPending)) return <Loading label="signing in" />;
   if (code !== null) return <SignInLink key={code} code={code} me={isRefused ? undefined : me.data} onLeave={() => setCode(null)} />;
-  if (lost !== null && me.data === undefined) return <SignIn onEnter={async () => (await enter(), setLost(null))} wasIn={false} said={lost} />;
-  if (isRefused || (me.error && asProblem(me.error).status === 401)) return <SignIn onEnter={enter} wasIn={me.data !== undefined} />;
+  if (lost !== null && me.data === undefined) return <SignIn onEnter={async () => (await enter(), setLost(null))} hasExpired={false} failure={lost} />;
+  if (isRefused || (me.error && asProblem(me.error).status === 401)) return <SignIn onEnter={enter} hasExpired={me.data !== undefined} />;
   if (me.data !== undefined) return children;
-  if (me.error) return <Trouble error={me.error} retry={() => void me.refetch()} title="The platform does not answer" />;
+  if (me.error) return <Trouble error={me.error} retry={() => void me.refetch()} title="The platform does not respond" />;
   return <Loading label="signing in" />;
 }

@@ -7,28 +7,28 @@ import { Complaint } from "@/parts/Notes";
 import css from "./SignIn.module.css";
 import { beginWithProvider, signInByPassword, signInByToken, waysQuery } from "./ways";
 
-const WAYS = ["Password", "Token", "Provider"] as const;
-type Way = (typeof WAYS)[number];
-const REMEMBERED = "muster.way";
+const METHODS = ["Password", "Token", "Provider"] as const;
+type Way = (typeof METHODS)[number];
+const LAST_METHOD = "muster.way";
 const FORM = "";
 
 interface SignInProps {
-  /** Asks who is there now. Raises Problem where that is nobody still. */
+  /** Loads the signed-in user. Raises Problem if there is none. */
   onEnter: () => Promise<void>;
-  /** A session has ended while the page was open. */
-  wasIn: boolean;
-  /** What went wrong on the way here. */
-  said?: unknown;
+  /** The session has ended while the page was open. */
+  hasExpired: boolean;
+  /** Error of an earlier attempt, such as a failed return from a provider. */
+  failure?: unknown;
 }
 
-/** The way in. What is typed goes to the gateway alone, and a password is never kept here. */
-export function SignIn({ onEnter, wasIn, said: before = null }: SignInProps) {
-  const [chosen, setChosen] = useState<Way>(() => (localStorage.getItem(REMEMBERED) as Way | null) ?? "Password");
-  const [error, setError] = useState<unknown>(before);
-  /** What is on its way: the form, or the provider of that name. */
+/** The sign-in page. Credentials are sent to the gateway only and never stored in the browser. */
+export function SignIn({ onEnter, hasExpired, failure = null }: SignInProps) {
+  const [chosen, setChosen] = useState<Way>(() => (localStorage.getItem(LAST_METHOD) as Way | null) ?? "Password");
+  const [error, setError] = useState<unknown>(failure);
+  /** The pending action: the form, or the provider of that name. */
   const [busy, setBusy] = useState<string | null>(null);
   const { data: site } = useQuery(waysQuery);
-  const ways: readonly Way[] = site?.passwords === false ? WAYS.filter((one) => one !== "Password") : WAYS;
+  const ways: readonly Way[] = site?.passwords === false ? METHODS.filter((one) => one !== "Password") : METHODS;
   const way = ways.includes(chosen) ? chosen : (ways[0] ?? "Token");
   const go = async (what: string, act: () => Promise<void>) => {
     setBusy(what);
@@ -43,12 +43,12 @@ export function SignIn({ onEnter, wasIn, said: before = null }: SignInProps) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const said = (name: string) => String(form.get(name) ?? "").trim();
+    const field = (name: string) => String(form.get(name) ?? "").trim();
     void go(FORM, async () => {
-      if (way === "Provider") return beginWithProvider(said("provider"));
-      if (way === "Token") await signInByToken(said("token"));
-      else await signInByPassword(said("tenant"), said("user"), String(form.get("password")));
-      localStorage.setItem(REMEMBERED, way);
+      if (way === "Provider") return beginWithProvider(field("provider"));
+      if (way === "Token") await signInByToken(field("token"));
+      else await signInByPassword(field("tenant"), field("user"), String(form.get("password")));
+      localStorage.setItem(LAST_METHOD, way);
       await onEnter();
     });
   };
@@ -58,7 +58,7 @@ export function SignIn({ onEnter, wasIn, said: before = null }: SignInProps) {
         <div className={css.brand}>
           <Mark size={40} />
           <h1>Sign in to Muster</h1>
-          <p className="muted">{wasIn ? "Your session has ended. The page goes on where it was." : "Searches, training and models, in one place."}</p>
+          <p className="muted">{hasExpired ? "Your session has ended. Sign in to continue where you were." : "Train deep-learning models on shared GPUs."}</p>
         </div>
         {site && site.providers.length > 0 && (
           <div className={css.providers}>
@@ -93,11 +93,11 @@ export function SignIn({ onEnter, wasIn, said: before = null }: SignInProps) {
             placeholder="mst_…"
             required
             autoFocus
-            hint="Such as secrets/admin-token where the platform was started; or run muster session link there and open what it prints. The page does not keep the token."
+            hint="Paste an API token; the page does not store it. On the machine that runs the platform, secrets/admin-token holds the first one, or run muster session link and open the link that it prints."
           />
         )}
         {way === "Provider" && (
-          <Field label="Provider" name="provider" required autoFocus hint="The name by which your site was told of it, such as google." />
+          <Field label="Provider" name="provider" required autoFocus hint="The provider's name in the site's configuration, such as google." />
         )}
         {error !== null && <Complaint error={error} />}
         <Button kind="primary" type="submit" busy={busy === FORM} disabled={busy !== null}>

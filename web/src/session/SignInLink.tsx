@@ -8,13 +8,13 @@ import { signInByLink } from "./ways";
 
 interface SignInLinkProps {
   code: string;
-  /** The person who is signed in already. */
+  /** The user who is signed in already. */
   me: Me | undefined;
-  /** The link is not used. */
+  /** Called if the user does not use the link. */
   onLeave: () => void;
 }
 
-/** Asks before a sign-in link is used: a link of somebody else's must not sign this browser in, or replace its session, by being opened. */
+/** Asks before a sign-in link is used, so that opening a link of an attacker cannot sign this browser in or replace its session. */
 export function SignInLink({ code, me, onLeave }: SignInLinkProps) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -23,7 +23,7 @@ export function SignInLink({ code, me, onLeave }: SignInLinkProps) {
     setError(null);
     try {
       await signInByLink(code);
-      // Loads anew: nothing of an earlier session stays.
+      // Reload, so that no data of an earlier session remains.
       location.replace(location.pathname + location.search);
     } catch (thrown) {
       setError(thrown);

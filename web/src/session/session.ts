@@ -1,4 +1,4 @@
-/** Who is signed in, and what may be done: what a role may not do is not shown. */
+/** The signed-in user and their permissions. Actions without permission are not shown. */
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { api, ask } from "@/api/client";
@@ -13,20 +13,20 @@ export const meQuery = queryOptions({
   retry: (count, error) => !("status" in error && error.status === 401) && count < 3,
 });
 
-/** Who is signed in. Only below `Gate`, which shows nothing else until somebody is. */
+/** Returns the signed-in user. Use it only below `Gate`. */
 export function useMe(): Me {
   const { data } = useQuery(meQuery);
-  if (data === undefined) throw new Error("nobody is signed in");
+  if (data === undefined) throw new Error("useMe is used outside of Gate");
   return data;
 }
 
-/** True where the caller may do this somewhere, such as `may("experiment.create")`. */
+/** Returns a test for permissions in any scope, such as `may("experiment.create")`. */
 export function useMay(): (permission: string) => boolean {
-  const held = useMe().permissions;
-  return useCallback((permission) => held.includes(permission), [held]);
+  const permissions = useMe().permissions;
+  return useCallback((permission) => permissions.includes(permission), [permissions]);
 }
 
-/** Ends the session here and everywhere that shows it. */
+/** Returns a function that ends the session. */
 export function useSignOut(): () => Promise<void> {
   const client = useQueryClient();
   return useCallback(async () => {

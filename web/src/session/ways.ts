@@ -1,19 +1,19 @@
-/** The ways in. By each of them the browser gets a cookie that no script can read. */
+/** Sign-in methods. Each sets a session cookie that scripts cannot read. */
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { Problem } from "@/api/problem";
 
 const COOKIE = { "Muster-Session": "cookie" };
-const UNDER_WAY = "muster.sign-in";
+const PENDING_SIGN_IN = "muster.sign-in";
 
-interface UnderWay {
+interface PendingSignIn {
   ticket: string;
   state: string;
   back: string;
 }
 
-/** What this site tells strangers of its ways in. */
+/** The sign-in methods that the site offers, readable without authentication. */
 export const waysQuery = queryOptions({
   queryKey: keys.ways,
   queryFn: ({ signal }) => ask(api.GET("/v1/sign-in/ways", { signal })),
@@ -24,68 +24,68 @@ export async function signInByPassword(tenant: string, user: string, password: s
   await ask(api.POST("/v1/sessions", { params: { header: COOKIE }, body: { tenant, user, password } }));
 }
 
-/** The session stands for the token, which is not kept. */
+/** Exchanges the token for a session. The token is not stored. */
 export async function signInByToken(token: string): Promise<void> {
   await ask(api.POST("/v1/sign-in/token", { params: { header: COOKIE }, body: { token } }));
 }
 
-/** The code of the sign-in link by which the page was opened; null where it was not. */
+/** The code of the sign-in link that opened the page, or null. */
 export const openedCode = takeCode();
 
-/** Calls `found` with the code of each sign-in link that is opened in this tab from now on. */
+/** Calls `found` with the code of each sign-in link that is opened in this tab later. */
 export function onLink(found: (code: string) => void): () => void {
-  const look = () => {
+  const check = () => {
     const code = takeCode();
     if (code !== null) found(code);
   };
-  addEventListener("hashchange", look);
-  return () => removeEventListener("hashchange", look);
+  addEventListener("hashchange", check);
+  return () => removeEventListener("hashchange", check);
 }
 
-/** The address forgets the code at once. */
+/** Reads the code and removes it from the URL at once. */
 function takeCode(): string | null {
   const found = /^#sign-in=(.+)$/.exec(location.hash)?.[1] ?? null;
   if (found !== null) history.replaceState(null, "", location.pathname + location.search);
   return found;
 }
 
-/** Leaves for the provider; `finishWithProvider` goes on when the browser comes back to `/signed-in`. */
+/** Redirects to the provider; `finishWithProvider` continues when the browser returns to `/signed-in`. */
 export async function beginWithProvider(provider: string): Promise<void> {
   const redirect = `${location.origin}/signed-in`;
-  const begun = await ask(api.GET("/v1/sign-in", { params: { query: { provider, redirect } } }));
+  const pending = await ask(api.GET("/v1/sign-in", { params: { query: { provider, redirect } } }));
   const back = location.pathname + location.search;
-  // The ticket is worth nothing without the provider's code: it is kept for this tab until the browser comes back.
-  sessionStorage.setItem(UNDER_WAY, JSON.stringify({ ticket: begun.ticket, state: begun.state, back } satisfies UnderWay));
-  location.assign(begun.url);
+  // The ticket is useless without the provider's code, so this tab may store it until the browser returns.
+  sessionStorage.setItem(PENDING_SIGN_IN, JSON.stringify({ ticket: pending.ticket, state: pending.state, back } satisfies PendingSignIn));
+  location.assign(pending.url);
 }
 
-/** Ends what was begun, with what the provider sent along. Answers where to go on. */
-async function finishWithProvider(brought: URLSearchParams): Promise<string> {
-  const kept = sessionStorage.getItem(UNDER_WAY);
-  sessionStorage.removeItem(UNDER_WAY);
-  const begun = kept === null ? null : (JSON.parse(kept) as UnderWay);
-  const code = brought.get("code");
-  if (begun === null || begun.state !== brought.get("state") || code === null) {
-    const said = brought.get("error_description") ?? brought.get("error");
+/** Completes a sign-in with the parameters from the provider. Returns the URL to continue at. */
+async function finishWithProvider(params: URLSearchParams): Promise<string> {
+  const stored = sessionStorage.getItem(PENDING_SIGN_IN);
+  sessionStorage.removeItem(PENDING_SIGN_IN);
+  const pending = stored === null ? null : (JSON.parse(stored) as PendingSignIn);
+  const code = params.get("code");
+  if (pending === null || pending.state !== params.get("state") || code === null) {
+    const reason = params.get("error_description") ?? params.get("error");
     throw new Problem({
       status: 400,
       code: "sign_in_lost",
-      detail: said ? `the provider refused: ${said}` : "this sign-in was not begun in this tab",
-      hint: "begin again",
+      detail: reason ? `The provider refused the sign-in: ${reason}` : "This sign-in was not started in this tab",
+      hint: "sign in again",
     });
   }
-  const body = { ticket: begun.ticket, state: begun.state, code, iss: brought.get("iss") };
+  const body = { ticket: pending.ticket, state: pending.state, code, iss: params.get("iss") };
   await ask(api.POST("/v1/sign-in/finish", { params: { header: COOKIE }, body }));
-  return begun.back;
+  return pending.back;
 }
 
-/** What ends a sign-in that was begun at a provider, and answers where to go on; null where there is none. */
+/** Returns a function that completes a pending sign-in with a provider and returns the URL to continue at; null if there is none. */
 export function arrival(): (() => Promise<string>) | null {
-  const isBack = location.pathname === "/signed-in" && sessionStorage.getItem(UNDER_WAY) !== null;
+  const isBack = location.pathname === "/signed-in" && sessionStorage.getItem(PENDING_SIGN_IN) !== null;
   return isBack ? () => finishWithProvider(new URLSearchParams(location.search)) : null;
 }
 
-/** Trades a link's code for a session, which replaces this browser's. The code works once; only the person at the page may cause this. */
+/** Exchanges a link's code for a session, which replaces the current one. The code works once. Call it only after a confirmation. */
 export async function signInByLink(code: string): Promise<void> {
   await ask(api.POST("/v1/sign-in/link", { params: { header: COOKIE }, body: { code } }));
 }

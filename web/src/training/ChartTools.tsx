@@ -2,21 +2,21 @@ import { Button } from "@/parts/Button";
 import { Select } from "@/parts/Field";
 import css from "./ChartTools.module.css";
 import type { ChartSearch } from "./chartSearch";
-import { metricWord, type Metric } from "./rows";
+import { metricKey, type Metric } from "./rows";
 
 interface ChartToolsProps {
   search: ChartSearch;
   onSearch: (next: ChartSearch) => void;
-  /** Where several can be chosen; the first is the search's own. */
+  /** The metrics to choose from; the first is the search's. */
   metrics?: readonly Metric[];
   metric?: Metric | null;
   hasEpochs: boolean;
 }
 
-/** What a chart of curves shows, and how: kept in the address. */
+/** Controls of a curve chart; the choices are kept in the URL. */
 export function ChartTools({ search, onSearch, metrics = [], metric, hasEpochs }: ChartToolsProps) {
   const set = (change: ChartSearch) => onSearch({ ...search, ...change });
-  const turn = (axis: string) => {
+  const toggle = (axis: string) => {
     const log = search.log ?? "";
     const next = log.includes(axis) ? log.replace(axis, "") : [...(log + axis)].sort().join("");
     set({ log: next || undefined, zoom: axis === "x" ? undefined : search.zoom });
@@ -24,22 +24,22 @@ export function ChartTools({ search, onSearch, metrics = [], metric, hasEpochs }
   return (
     <div className={css.tools}>
       {metrics.length > 0 && (
-        <Select label="Metric" value={metric ? metricWord(metric) : ""} onChange={(event) => set({ metric: event.target.value, zoom: undefined })}>
+        <Select label="Metric" value={metric ? metricKey(metric) : ""} onChange={(event) => set({ metric: event.target.value, zoom: undefined })}>
           {metrics.map((one) => (
-            <option key={metricWord(one)} value={metricWord(one)}>
-              {metricWord(one)}
+            <option key={metricKey(one)} value={metricKey(one)}>
+              {metricKey(one)}
             </option>
           ))}
         </Select>
       )}
-      <Select label="Along" value={search.x ?? "step"} onChange={(event) => set({ x: event.target.value === "step" ? undefined : (event.target.value as "time"), zoom: undefined })}>
-        <option value="step">by step</option>
-        <option value="time">by time</option>
-        {hasEpochs && <option value="epoch">by epoch</option>}
+      <Select label="X axis" value={search.x ?? "step"} onChange={(event) => set({ x: event.target.value === "step" ? undefined : (event.target.value as "time"), zoom: undefined })}>
+        <option value="step">step</option>
+        <option value="time">time</option>
+        {hasEpochs && <option value="epoch">epoch</option>}
       </Select>
       <span className={css.pair} role="group" aria-label="Logarithmic axes">
         {["x", "y"].map((axis) => (
-          <button key={axis} type="button" aria-pressed={search.log?.includes(axis) ?? false} title={`Logarithmic ${axis} axis`} onClick={() => turn(axis)}>
+          <button key={axis} type="button" aria-pressed={search.log?.includes(axis) ?? false} title={`Logarithmic ${axis} axis`} onClick={() => toggle(axis)}>
             log {axis}
           </button>
         ))}
@@ -52,13 +52,13 @@ export function ChartTools({ search, onSearch, metrics = [], metric, hasEpochs }
           max={0.99}
           step={0.01}
           value={search.smooth ?? 0}
-          aria-valuetext={search.smooth ? String(search.smooth) : "not smoothed"}
+          aria-valuetext={search.smooth ? String(search.smooth) : "off"}
           onChange={(event) => set({ smooth: Number(event.target.value) || undefined })}
         />
       </label>
       {search.zoom && (
         <Button small kind="quiet" icon="close" onClick={() => set({ zoom: undefined })}>
-          Show all
+          Reset zoom
         </Button>
       )}
     </div>

@@ -7,27 +7,27 @@ import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { counted } from "@/parts/format";
 import css from "./Label.module.css";
-import { pressed, standings, wishedFor, type Wish } from "./labels";
+import { countLabels, labelsTo, nextEdit, type LabelEdit } from "./labels";
 
 interface LabelsDialogProps {
-  /** Those that were chosen by hand: of no others is anything changed. */
+  /** The selected experiments, the only ones that change. */
   experiments: readonly Experiment[];
-  /** Labels that others have: they are offered. */
+  /** Labels of other experiments, offered as suggestions. */
   known?: readonly string[];
   onClose: () => void;
 }
 
-/** Labels of the chosen experiments: those that all have, that some have, and new ones. Nothing is changed before it is saved. */
+/** Edits the labels of the selected experiments: common, partial and new ones. */
 export function LabelsDialog({ experiments, known = [], onClose }: LabelsDialogProps) {
-  const [wishes, setWishes] = useState<ReadonlyMap<string, Wish>>(new Map());
+  const [edits, setEdits] = useState<ReadonlyMap<string, LabelEdit>>(new Map());
   const [name, setName] = useState("");
   const offered = useId();
-  const wish = (label: string, next: Wish) => setWishes(new Map(wishes).set(label, next));
-  const [add, remove] = [wishedFor(wishes, "add"), wishedFor(wishes, "remove")];
-  const shown = standings(experiments, wishes.keys());
+  const edit = (label: string, next: LabelEdit) => setEdits(new Map(edits).set(label, next));
+  const [add, remove] = [labelsTo(edits, "add"), labelsTo(edits, "remove")];
+  const labels = countLabels(experiments, edits.keys());
   const take = () => {
     if (name.trim() === "") return;
-    wish(name.trim(), "add");
+    edit(name.trim(), "add");
     setName("");
   };
   const onKey = (event: KeyboardEvent) => {
@@ -42,13 +42,13 @@ export function LabelsDialog({ experiments, known = [], onClose }: LabelsDialogP
       isReady={add.length + remove.length > 0}
       act={() => ask(api.POST("/v1/bulk/experiments/labels", { body: { experiments: experiments.map((one) => String(one.number)), add, remove } }))}
       stale={keys.experimentLists}
-      said={`labels of ${counted(experiments.length, "experiment")} have changed`}
+      done={`Labels of ${counted(experiments.length, "experiment")} changed`}
       onClose={onClose}
     >
-      {shown.length === 0 && <p className="muted">{experiments.length === 1 ? "It has none yet." : "None of them has one yet."}</p>}
+      {labels.length === 0 && <p className="muted">{experiments.length === 1 ? "This experiment has no labels yet. Labels group and filter experiments." : "These experiments have no labels yet. Labels group and filter experiments."}</p>}
       <ul className={css.list}>
-        {shown.map(({ label, count }) => {
-          const now = wishes.get(label) ?? "leave";
+        {labels.map(({ label, count }) => {
+          const now = edits.get(label) ?? "leave";
           return (
             <li key={label}>
               <label>
@@ -58,10 +58,10 @@ export function LabelsDialog({ experiments, known = [], onClose }: LabelsDialogP
                   ref={(box) => {
                     if (box) box.indeterminate = now === "leave" && count > 0 && count < experiments.length;
                   }}
-                  onChange={() => wish(label, pressed(now, count, experiments.length))}
+                  onChange={() => edit(label, nextEdit(now, count, experiments.length))}
                 />
                 <span>{label}</span>
-                <span className="muted">{sayStanding(now, count, experiments.length)}</span>
+                <span className="muted">{describeEdit(now, count, experiments.length)}</span>
               </label>
             </li>
           );
@@ -82,8 +82,8 @@ export function LabelsDialog({ experiments, known = [], onClose }: LabelsDialogP
   );
 }
 
-function sayStanding(wish: Wish, count: number, of: number): string {
-  if (wish === "add") return of === 1 ? "is added" : "is added to all";
-  if (wish === "remove") return of === 1 ? "is taken away" : "is taken from all";
+function describeEdit(edit: LabelEdit, count: number, of: number): string {
+  if (edit === "add") return of === 1 ? "will be added" : "will be added to all";
+  if (edit === "remove") return of === 1 ? "will be removed" : "will be removed from all";
   return count === of ? "" : `${count} of ${of}`;
 }

@@ -1,23 +1,23 @@
 import type { Resource } from "@/api/types";
 import { formatDuration } from "@/parts/format";
 import css from "./PhaseTrack.module.css";
-import { isAgain, sayPhase, sums, wordOf, type Phase, type PhaseKind } from "./phases";
+import { isAgain, describePhase, sums, wordOf, type Phase, type PhaseKind } from "./phases";
 
 interface PhaseTrackProps {
   phases: readonly Phase[];
   checkpoints: readonly Resource<"Checkpoint">[];
-  /** Shown below, beside what they do not hold up. */
+  /** Uploads, shown below, because they do not delay other phases. */
   uploads?: readonly Phase[];
-  /** What the track's ends stand for. */
+  /** Time range of the track. */
   from: number;
   to: number;
 }
 
-/** Phases along time, with the checkpoints that fell into them; a ring where a run was begun again. */
+/** Phases on a time axis with checkpoints, and a ring where a run restarted. */
 export function PhaseTrack({ phases, checkpoints, uploads = [], from, to }: PhaseTrackProps) {
   const whole = Math.max(1, to - from);
   const part = (at: number) => `${(100 * (at - from)) / whole}%`;
-  const stretch = (phase: Phase) => ({ left: part(phase.from), width: `max(2px, ${(100 * (phase.to - phase.from)) / whole}%)` });
+  const spanOf = (phase: Phase) => ({ left: part(phase.from), width: `max(2px, ${(100 * (phase.to - phase.from)) / whole}%)` });
   const isIn = ({ created_at }: Resource<"Checkpoint">) => phases.some((phase) => phase.from <= Date.parse(created_at) && Date.parse(created_at) <= phase.to);
   return (
     <span className={css.track}>
@@ -26,8 +26,8 @@ export function PhaseTrack({ phases, checkpoints, uploads = [], from, to }: Phas
           key={at}
           className={`${css.bar} ${css[phase.kind]}`}
           data-waits={phase.reason !== null || undefined}
-          title={sayPhase(phase)}
-          style={stretch(phase)}
+          title={describePhase(phase)}
+          style={spanOf(phase)}
         />
       ))}
       {uploads.map((phase) => (
@@ -35,12 +35,12 @@ export function PhaseTrack({ phases, checkpoints, uploads = [], from, to }: Phas
           key={`upload ${phase.run} ${phase.step} ${phase.from}`}
           className={css.upload}
           data-waits={phase.reason !== null || undefined}
-          title={sayPhase(phase)}
-          style={stretch(phase)}
+          title={describePhase(phase)}
+          style={spanOf(phase)}
         />
       ))}
       {phases.filter(isAgain).map((phase) => (
-        <span key={`again ${phase.run}`} className={css.again} title={`begun again, as run ${phase.run}`} style={{ left: part(phase.from) }} />
+        <span key={`again ${phase.run}`} className={css.again} title={`restarted as run ${phase.run}`} style={{ left: part(phase.from) }} />
       ))}
       {checkpoints.filter(isIn).map((one) => (
         <span key={one.id} className={css.saved} title={`checkpoint at step ${one.step}`} style={{ left: part(Date.parse(one.created_at)) }} />
@@ -53,11 +53,11 @@ const USUAL: ReadonlyMap<PhaseKind, number> = new Map([["queued", 0], ["preparin
 
 interface PhaseKeyProps {
   phases?: readonly Phase[];
-  /** Uploads have a line of their own. */
+  /** Includes uploads. */
   uploads?: boolean;
 }
 
-/** What the colours mean, with how long each kind lasted where that is known. */
+/** Legend of the phases, with total durations if known. */
 export function PhaseKey({ phases = [], uploads = false }: PhaseKeyProps) {
   return (
     <p className={css.keyed}>

@@ -5,11 +5,11 @@ import css from "./TimeAxis.module.css";
 interface TimeAxisProps {
   from: number;
   to: number;
-  /** So many marks at most. */
+  /** Maximum number of marks. */
   most?: number;
 }
 
-/** The times that a track's width stands for. */
+/** Time axis of a track. */
 export function TimeAxis({ from, to, most = 6 }: TimeAxisProps) {
   const whole = Math.max(1, to - from);
   return (

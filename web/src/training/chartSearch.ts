@@ -1,15 +1,15 @@
-/** What a page's address says of its charts, so that every view of curves has a link. Pure. */
+/** State of curve charts in the URL. Pure. */
 import type { Range } from "@/charts/curve";
 import type { XAxis } from "./curves";
 
 export interface ChartSearch {
   metric?: string;
   x?: XAxis;
-  /** Axes that are logarithmic: `x`, `y` or `xy`. */
+  /** Logarithmic axes: `x`, `y` or `xy`. */
   log?: string;
   /** Weight of the moving average, 0 to 0.99. */
   smooth?: number;
-  /** The part that is looked at: `from:to`. */
+  /** Zoomed range: `from:to`. */
   zoom?: string;
 }
 
@@ -30,7 +30,7 @@ export function readZoom(word: string | undefined): Range | null {
   return from < to ? [from, to] : null;
 }
 
-export function sayZoom(zoom: Range | null): string | undefined {
+export function formatZoom(zoom: Range | null): string | undefined {
   return zoom === null ? undefined : zoom.map((at) => Number(at.toPrecision(6))).join(":");
 }
 

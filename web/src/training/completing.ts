@@ -1,23 +1,23 @@
-/** What can stand at the cursor of a config: keys of the section that it is in, and the words that a value can be. */
+/** Completion for configs: keys of the current section and values of enumerations. */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import keys from "virtual:config-keys";
 
-/** Completes by the schema of configs. */
+/** Completes from the schema of configs. */
 export function completeConfig(context: CompletionContext): CompletionResult | null {
   const { state, pos } = context;
   const line = state.doc.lineAt(pos);
   const before = line.text.slice(0, pos - line.from);
   const above = Array.from({ length: line.number - 1 }, (_, at) => state.doc.line(at + 1).text);
-  const place = placeAt(above, before);
+  const path = placeAt(above, before);
   const value = /(?:^|[\s{,-])([\w.]+):\s*(\S*)$/.exec(before);
   if (value) {
-    const words = keysAt(place).find((key) => key.name === value[1])?.words ?? [];
-    const options = words.map((label): Completion => ({ label, type: "constant" }));
+    const values = keysAt(path).find((key) => key.name === value[1])?.words ?? [];
+    const options = values.map((label): Completion => ({ label, type: "constant" }));
     return options.length > 0 ? { from: pos - (value[2]?.length ?? 0), options } : null;
   }
   const typed = /[\w.]*$/.exec(before)?.[0] ?? "";
   if (typed === "" && !context.explicit) return null;
-  const options = keysAt(place).map(
+  const options = keysAt(path).map(
     (key): Completion => ({
       label: key.name,
       apply: `${key.name}: `,
@@ -29,7 +29,7 @@ export function completeConfig(context: CompletionContext): CompletionResult | n
   return options.length > 0 ? { from: pos - typed.length, options } : null;
 }
 
-/** The names of the sections around the cursor, from the lines above and the line up to it. */
+/** Returns the names of the sections around the cursor. */
 export function placeAt(above: readonly string[], before: string): string[] {
   let indent = indentOf(before);
   const found = inFlow(before);
@@ -43,7 +43,7 @@ export function placeAt(above: readonly string[], before: string): string[] {
   return found;
 }
 
-/** Keys whose braces are open at the end of the text. */
+/** Returns the keys with braces that are open at the end of the text. */
 function inFlow(text: string): string[] {
   const open: string[] = [];
   for (const match of text.matchAll(/([\w.]+):\s*\{|\{|\}/g)) {
@@ -53,9 +53,9 @@ function inFlow(text: string): string[] {
   return open;
 }
 
-function keysAt(place: readonly string[]) {
-  if (place[0] === "hyperparameters" && place.length > 1) return keys["hyperparameters.*"] ?? [];
-  return keys[place.join(".")] ?? [];
+function keysAt(path: readonly string[]) {
+  if (path[0] === "hyperparameters" && path.length > 1) return keys["hyperparameters.*"] ?? [];
+  return keys[path.join(".")] ?? [];
 }
 
 function indentOf(line: string): number {

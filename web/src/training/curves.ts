@@ -1,4 +1,4 @@
-/** The learning curves of many trials: asked in parts, each again only when one of its trials has reported more. */
+/** Learning curves of many trials, loaded in chunks; a chunk is refetched when one of its trials has reported more. */
 import { useQueries, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, ask } from "@/api/client";
@@ -9,7 +9,7 @@ import { extended, useReported, type Reported } from "./reported";
 import { metricColumn, type Metric, type TrialRow } from "./rows";
 import { measured } from "./values";
 
-/** The gateway compares so many trials at once, and a reply of the registry holds so many points. */
+/** Limits of the gateway: trials per comparison and points per response. */
 const TRIALS_AT_ONCE = 50;
 const POINTS_AT_ONCE = 5800;
 const MOST_POINTS = 1000;
@@ -24,26 +24,26 @@ type Answer = Resource<"ExperimentMetrics">;
 export interface CurvesAsked {
   metric: Metric;
   x: XAxis;
-  /** The metric that counts epochs, where x is that. */
+  /** The metric that counts epochs, if x is epochs. */
   epochs: Metric | null;
-  /** Of steps, where only a part is looked at. */
+  /** Zoomed range of steps. */
   zoom: Range | null;
 }
 
 export interface Part {
   experiment: string;
   trials: string[];
-  /** What its trials had reported: another one means to ask again. */
+  /** Version of the reported data; a change causes a refetch. */
   stand: string;
   maxPoints: number;
 }
 
-/** Trials in parts that one request takes, by the stand of their metric, or by the round where what they report is followed. Pure. */
-export function partsOf(rows: readonly TrialRow[], asked: CurvesAsked, live: Reported | null = null): Part[] {
-  const column = metricColumn(asked.metric, "last_step");
-  // By number: which is the best changes all the time, and would make other parts of the same trials.
+/** Splits trials into chunks of one request, keyed by the progress of their metric, or by the round of live reports. Pure. */
+export function partsOf(rows: readonly TrialRow[], query: CurvesAsked, live: Reported | null = null): Part[] {
+  const column = metricColumn(query.metric, "last_step");
+  // By number: sorting by the best value would change the chunks all the time.
   const reported = rows.filter((row) => row.values[column] != null || live?.has(row.trial)).sort((one, other) => one.number - other.number);
-  const names = asked.x === "epoch" ? 2 : 1;
+  const names = query.x === "epoch" ? 2 : 1;
   const size = Math.min(TRIALS_AT_ONCE, Math.max(1, reported.length));
   const parts: Part[] = [];
   for (let at = 0; at < reported.length; at += size) {
@@ -58,15 +58,15 @@ export function partsOf(rows: readonly TrialRow[], asked: CurvesAsked, live: Rep
   return parts;
 }
 
-/** The curves of these trials, as they grow where `isLive`; while a part is asked again, what was known of it stays. */
-export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked, isLive: boolean): { curves: Curve[]; isPending: boolean; error: unknown } {
-  const { metric, x, epochs, zoom } = asked;
-  // What counts epochs is another metric: its values are not told beside these.
+/** Returns the curves of trials, live if `isLive`; while a chunk is refetched, its previous data stays. */
+export function useCurves(rows: readonly TrialRow[], query: CurvesAsked, isLive: boolean): { curves: Curve[]; isPending: boolean; error: unknown } {
+  const { metric, x, epochs, zoom } = query;
+  // Live reports carry one metric only, without the epoch metric.
   const live = useReported(rows[0]?.experiment_number ?? 0, metric, isLive && rows.length > 0 && x !== "epoch");
-  const parts = useMemo(() => partsOf(rows, asked, live?.reported), [rows, metric.group, metric.name, x, zoom, live]);
+  const parts = useMemo(() => partsOf(rows, query, live?.reported), [rows, metric.group, metric.name, x, zoom, live]);
   const found = useQueries({ queries: parts.map((part) => partQuery(part, { metric, x, epochs, zoom })), combine });
   const byId = useMemo(() => new Map(rows.map((row) => [row.trial, row])), [rows]);
-  const made = useMemo(() => new Made(asked), [metric.group, metric.name, x, epochs]);
+  const made = useMemo(() => new Made(query), [metric.group, metric.name, x, epochs]);
   const curves = useMemo(
     () =>
       found.answers.flatMap((answer) =>
@@ -80,17 +80,17 @@ export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked, isLive:
   return { curves, isPending: found.isPending && curves.length === 0, error: found.error };
 }
 
-/** Curves that were made, by trial: of hundreds that are followed some have reported more since they were last drawn. */
+/** Computed curves by trial, so that only trials with new reports are recomputed. */
 class Made {
   private readonly known = new Map<string, { from: readonly unknown[]; curves: Curve[] }>();
 
-  constructor(private readonly asked: CurvesAsked) {}
+  constructor(private readonly query: CurvesAsked) {}
 
   of(row: TrialRow, series: readonly Series[], since: readonly Point[]): Curve[] {
     const from = [series, since, row.state];
     const before = this.known.get(row.trial);
     if (before && from.every((one, at) => one === before.from[at])) return before.curves;
-    const curves = curveOf(row, series.map((one) => ({ ...one, points: extended(one.points, since) })), this.asked);
+    const curves = curveOf(row, series.map((one) => ({ ...one, points: extended(one.points, since) })), this.query);
     this.known.set(row.trial, { from, curves });
     return curves;
   }
@@ -101,7 +101,7 @@ function partQuery(part: Part, { metric, x, epochs, zoom }: CurvesAsked) {
   const steps = zoom && x === "step" ? { first_step: Math.floor(zoom[0]), last_step: Math.ceil(zoom[1]) } : {};
   const query = { trial: part.trials, name: names, group: x === "epoch" ? undefined : metric.group, max_points: part.maxPoints, ...steps };
   return {
-    queryKey: keys.standing("curves", { ...query, stand: part.stand }),
+    queryKey: keys.immutable("curves", { ...query, stand: part.stand }),
     queryFn: ({ signal }: { signal: AbortSignal }) =>
       ask(api.GET("/v1/experiments/{experiment}/metrics", { params: { path: { experiment: part.experiment }, query }, signal })),
     staleTime: Infinity,
@@ -118,13 +118,13 @@ function combine(results: UseQueryResult<Answer>[]): { answers: Answer[]; isPend
   };
 }
 
-/** One trial's curve of a metric, with what its runs left on it. Pure. */
-export function curveOf(row: Pick<TrialRow, "trial" | "experiment_number" | "number" | "state">, series: readonly Series[], asked: CurvesAsked): Curve[] {
-  const own = series.find(({ group, name }) => group === asked.metric.group && name === asked.metric.name);
+/** Returns a trial's curve of a metric with the starts of its runs. Pure. */
+export function curveOf(row: Pick<TrialRow, "trial" | "experiment_number" | "number" | "state">, series: readonly Series[], query: CurvesAsked): Curve[] {
+  const own = series.find(({ group, name }) => group === query.metric.group && name === query.metric.name);
   if (own === undefined || own.points.length === 0) return [];
   const { points } = own;
   const y = Float64Array.from(points, measured);
-  const x = xOf(own, series, asked);
+  const x = xOf(own, series, query);
   if (x === null) return [];
   const restarts = points.flatMap(({ run }, at) => (at > 0 && run !== points[at - 1]?.run ? [at] : []));
   return [
@@ -145,7 +145,7 @@ function xOf({ points }: Series, series: readonly Series[], { x, epochs }: Curve
   if (x === "time") {
     const began = Date.parse(points[0]?.time ?? "");
     let last = 0;
-    // Clocks of machines differ: what a later run reports is never shown before what an earlier one did.
+    // Clocks of machines differ: reports of a later run are never shown before those of an earlier one.
     return Float64Array.from(points, ({ time }) => (last = Math.max(last, (Date.parse(time) - began) / 1000)));
   }
   const counted = series.find(({ group, name }) => group === epochs?.group && name === epochs.name);

@@ -1,37 +1,37 @@
-/** Labels of experiments: how a list is narrowed by one, and what several experiments have in common. Pure. */
+/** Labels of experiments: filters and bulk edits. Pure. */
 import { joined, quoted } from "@/parts/expression";
 
-/** The filter narrowed to who has the label; as it is where it says so already. */
+/** Narrows a filter to a label; returns it unchanged if it already contains the condition. */
 export function withLabel(filter: string | undefined, label: string): string {
-  const said = `labels contains ${quoted(label)}`;
-  return filter?.includes(said) ? filter : joined(filter, said);
+  const condition = `labels contains ${quoted(label)}`;
+  return filter?.includes(condition) ? filter : joined(filter, condition);
 }
 
-/** What is wished for a label: that all have it, that none has it, or that it stays with those that have it. */
-export type Wish = "add" | "remove" | "leave";
+/** The edit of a label: add it to all experiments, remove it from all, or leave it. */
+export type LabelEdit = "add" | "remove" | "leave";
 
-export interface LabelStanding {
+export interface LabelCount {
   label: string;
-  /** So many of them have it. */
+  /** Number of experiments with the label. */
   count: number;
 }
 
-/** Every label that one of them has, the most frequent first, and then those that are wished for. */
-export function standings(experiments: readonly { labels: readonly string[] }[], wished: Iterable<string> = []): LabelStanding[] {
+/** Returns the labels of the experiments, most frequent first, and then the edited new ones. */
+export function countLabels(experiments: readonly { labels: readonly string[] }[], edited: Iterable<string> = []): LabelCount[] {
   const counts = new Map<string, number>();
   for (const label of experiments.flatMap((one) => one.labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
   const known = [...counts].map(([label, count]) => ({ label, count })).sort((a, b) => b.count - a.count || a.label.localeCompare(b.label));
-  return [...known, ...[...wished].filter((label) => !counts.has(label)).map((label) => ({ label, count: 0 }))];
+  return [...known, ...[...edited].filter((label) => !counts.has(label)).map((label) => ({ label, count: 0 }))];
 }
 
-/** What the next press on a label wishes. One that only some have goes round by way of all and none; others turn. */
-export function pressed(wish: Wish, count: number, of: number): Wish {
-  if (count === 0) return wish === "add" ? "leave" : "add";
-  if (count === of) return wish === "remove" ? "leave" : "remove";
-  return wish === "leave" ? "add" : wish === "add" ? "remove" : "leave";
+/** Returns the edit after a click. Labels of some experiments cycle through add, remove and leave; others toggle. */
+export function nextEdit(edit: LabelEdit, count: number, of: number): LabelEdit {
+  if (count === 0) return edit === "add" ? "leave" : "add";
+  if (count === of) return edit === "remove" ? "leave" : "remove";
+  return edit === "leave" ? "add" : edit === "add" ? "remove" : "leave";
 }
 
-/** The labels of that wish. */
-export function wishedFor(wishes: ReadonlyMap<string, Wish>, wish: Wish): string[] {
-  return [...wishes].filter(([, one]) => one === wish).map(([label]) => label);
+/** Returns the labels with an edit. */
+export function labelsTo(edits: ReadonlyMap<string, LabelEdit>, edit: LabelEdit): string[] {
+  return [...edits].filter(([, one]) => one === edit).map(([label]) => label);
 }

@@ -1,40 +1,40 @@
-/** What a trial did when, as the platform tells it, on one line of time. Pure. */
+/** Phases of a trial on a time axis. Pure. */
 import type { Resource } from "@/api/types";
 import { formatDuration } from "@/parts/format";
 
 export type PhaseKind = Resource<"PhaseKind">;
 
-/** A phase in milliseconds since 1970; one that goes on reaches up to now. */
+/** A phase in milliseconds since 1970; an open phase ends now. */
 export interface Phase {
   kind: PhaseKind;
   run: number | null;
   from: number;
   to: number;
-  /** The phase that it is a part of. */
+  /** The enclosing phase. */
   within: PhaseKind | null;
   step: number | null;
   /** Why an upload waits. */
   reason: string | null;
 }
 
-export function phasesUntil(now: number, told: readonly Resource<"Phase">[]): Phase[] {
-  return told.map(({ kind, run, began_at, ended_at, within, step, reason }) => {
+export function phasesUntil(now: number, phases: readonly Resource<"Phase">[]): Phase[] {
+  return phases.map(({ kind, run, began_at, ended_at, within, step, reason }) => {
     const from = Date.parse(began_at);
     return { kind, run, from, to: ended_at ? Date.parse(ended_at) : Math.max(now, from), within, step, reason: reason ?? null };
   });
 }
 
-/** Those that follow each other, without what lies within them. */
+/** Returns the consecutive phases without nested ones. */
 export function mainOf(phases: readonly Phase[]): Phase[] {
   return phases.filter(({ within }) => within === null);
 }
 
-/** Uploads go on beside what follows, and behind the end of their run. */
+/** Returns uploads, which overlap later phases and may continue after the end of their run. */
 export function uploadsOf(phases: readonly Phase[]): Phase[] {
   return phases.filter(({ kind }) => kind === "uploading_checkpoint");
 }
 
-/** How long each main kind lasted in all, in seconds, in the order in which they began. */
+/** Returns the total seconds per kind of main phase, in the order of their first start. */
 export function sums(phases: readonly Phase[]): Map<PhaseKind, number> {
   const found = new Map<PhaseKind, number>();
   for (const { kind, from, to } of mainOf(phases)) found.set(kind, (found.get(kind) ?? 0) + (to - from) / 1000);
@@ -45,13 +45,13 @@ export function wordOf(kind: PhaseKind): string {
   return kind.replaceAll("_", " ");
 }
 
-/** True where a run was begun again. */
+/** True if the phase starts a later run. */
 export function isAgain({ kind, run }: Phase): boolean {
   return run !== null && run > 1 && (kind === "preparing" || kind === "running");
 }
 
-/** A phase in a sentence: what, how long, and why an upload waits. */
-export function sayPhase({ kind, run, step, from, to, reason }: Phase): string {
-  const words = [run === null ? "" : `run ${run}`, wordOf(kind), step === null ? "" : `of step ${step}`, formatDuration((to - from) / 1000)];
-  return `${words.filter(Boolean).join(" ")}${reason === null ? "" : `, waits: ${reason}`}`;
+/** Describes a phase: kind, duration and why an upload waits. */
+export function describePhase({ kind, run, step, from, to, reason }: Phase): string {
+  const facts = [run === null ? "" : `run ${run}`, wordOf(kind), step === null ? "" : `of step ${step}`, formatDuration((to - from) / 1000)];
+  return `${facts.filter(Boolean).join(" ")}${reason === null ? "" : `, waits: ${reason}`}`;
 }

@@ -1,4 +1,4 @@
-/** What several rooms ask of one experiment or trial. */
+/** Queries of experiments and trials that several sections share. */
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
@@ -11,10 +11,10 @@ export function experimentQuery(experiment: string) {
   });
 }
 
-/** What grows slowly is not asked for with each report. */
-const SELDOM = { restsMs: 10_000 };
+/** Data that grows slowly is not refetched after each report. */
+const SELDOM = { minIntervalMs: 10_000 };
 
-/** The names of the columns that its trials have; more names than one page are not shown. */
+/** Column names of an experiment's trials; only the first page of names is used. */
 export function columnsQuery(experiment: string) {
   return queryOptions({
     queryKey: keys.ofExperiment(experiment, "columns"),
@@ -23,7 +23,7 @@ export function columnsQuery(experiment: string) {
   });
 }
 
-/** What its trials used so far, from the ledger; nothing where that may not be seen. */
+/** Usage of an experiment so far; null if the user may not see it. */
 export function usageQuery(experiment: string, since: string, number: number) {
   return queryOptions({
     queryKey: keys.ofExperiment(experiment, "usage"),
@@ -42,10 +42,10 @@ export function trialQuery(trial: string) {
   });
 }
 
-/** A trial by its id or as people say it (`31.4`), to learn its id: events find it under that only. */
+/** Resolves a trial by id or name (`31.4`) to its id, which events use. */
 export function namedTrialQuery(reference: string) {
   return queryOptions({
-    queryKey: keys.standing("trial", { reference }),
+    queryKey: keys.immutable("trial", { reference }),
     queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}", { params: { path: { trial: reference } }, signal })),
   });
 }
@@ -64,7 +64,7 @@ export function phasesQuery(trial: string) {
   });
 }
 
-/** One metric's points, and of another that counts epochs where x is that; of a part of the steps where one looks closer. */
+/** Points of a metric, of the epoch metric if x is epochs, and of a range of steps when zoomed. */
 export function seriesQuery(trial: string, group: string | undefined, names: readonly string[], zoom: Range | null, maxPoints = 1000) {
   const steps = zoom ? { first_step: Math.floor(zoom[0]), last_step: Math.ceil(zoom[1]) } : {};
   const query = { group, name: [...names], max_points: maxPoints, ...steps };

@@ -1,4 +1,4 @@
-/** What trials report while somebody looks at their curves: values of one metric, off the experiment's own stream. */
+/** Live values of one metric from the experiment's stream, while its curves are shown. */
 import { useEffect, useState } from "react";
 import type { Resource } from "@/api/types";
 import { follow } from "@/live/socket";
@@ -8,14 +8,14 @@ type Value = Resource<"ReportedValue">;
 type Series = Resource<"MetricSeries">;
 type Point = Series["points"][number];
 
-/** Values are collected for this long before the curves are drawn again: scrolling needs the rest of the page's time. */
+/** Values are batched for this long before curves are redrawn, to keep scrolling smooth. */
 const GATHER_MS = 500;
-/** When one trial has told so many, the curves are asked again: thinned as others are, and what is held does not grow. */
+/** After this many values of one trial, its curves are refetched, so that points are thinned and memory stays bounded. */
 const MOST_OF_A_TRIAL = 120;
 
-/** What was told since the curves were last asked, and in the round before: an answer may still be on its way. */
+/** Values since the last refetch and of the round before, because a response may still be pending. */
 export class Reported {
-  /** Another one means that the curves are to be asked again. */
+  /** A change causes a refetch of the curves. */
   round = 0;
   private now = new Map<string, Point[]>();
   private before = new Map<string, Point[]>();
@@ -27,11 +27,11 @@ export class Reported {
     if (own) own.push(point);
     else this.now.set(trial, [point]);
     this.joined.delete(trial);
-    if (own && own.length >= MOST_OF_A_TRIAL) this.turn();
+    if (own && own.length >= MOST_OF_A_TRIAL) this.nextRound();
   }
 
-  /** From here on is told what no answer before may have held. */
-  turn(): void {
+  /** Starts a new round: earlier responses may lack the values from here on. */
+  nextRound(): void {
     this.round += 1;
     this.before = this.now;
     this.now = new Map();
@@ -42,7 +42,7 @@ export class Reported {
     return this.now.has(trial) || this.before.has(trial);
   }
 
-  /** What one trial told; the same list until it tells more. */
+  /** Returns the values of one trial; the same list until there are more. */
   of(trial: string): readonly Point[] {
     const known = this.joined.get(trial);
     if (known) return known;
@@ -52,7 +52,7 @@ export class Reported {
   }
 }
 
-/** Points of an answer and those told since. A later run counts from its first step on, as it does where all are stored. */
+/** Merges points of a response with later values. A later run replaces points from its first step on, as the registry does. */
 export function extended(known: Point[], since: readonly Point[]): Point[] {
   let points = known;
   for (const point of since) {
@@ -66,7 +66,7 @@ export function extended(known: Point[], since: readonly Point[]): Point[] {
   return points;
 }
 
-/** A metric's values as they are reported, twice a second; null while nothing is followed. */
+/** Returns live values of a metric, updated twice per second; null while nothing is followed. */
 export function useReported(experiment: number, { group, name }: Metric, isWanted: boolean): { reported: Reported; at: number } | null {
   const [found, setFound] = useState<{ reported: Reported; at: number } | null>(null);
   useEffect(() => {
@@ -83,7 +83,7 @@ export function useReported(experiment: number, { group, name }: Metric, isWante
       path: `/v1/experiments/${experiment}/metrics/follow?${new URLSearchParams({ group, name, from_now: "true", without_cursors: "true" })}`,
       isFromNow: true,
       onBegin: () => {
-        reported.turn();
+        reported.nextRound();
         later();
       },
       onItem: ({ data }) => {

@@ -1,4 +1,4 @@
-/** The trials of an experiment as rows: hyperparameters and metrics by the names of the API's columns. */
+/** Trials of an experiment as table rows with hyperparameters and metrics. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { api, ask } from "@/api/client";
@@ -15,17 +15,17 @@ export function isFinal(state: string | null): boolean {
   return state !== null && FINAL.has(state);
 }
 
-/** The metric's words in the API: `metrics.validation.accuracy`. */
+/** Returns the API's column name of a metric, such as `metrics.validation.accuracy.last`. */
 export function metricColumn(metric: Metric, stat: "last" | "last_step" | "best" | "min" | "max"): string {
   return ["metrics", quoted(metric.group), quoted(metric.name), stat].join(".");
 }
 
-/** A part of a column's name as the API reads it: in quotes unless it is plain. */
+/** Quotes a segment of a column name unless it is a plain identifier. */
 function quoted(part: string): string {
   return /^[A-Za-z_][\w/-]*$/.test(part) ? part : `"${part.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-/** The parts of a column's name, without quotes. */
+/** Returns the segments of a column name, without quotes. */
 function partsOf(column: string): string[] {
   return [...column.matchAll(/"((?:[^"\\]|\\.)*)"|[^."]+/g)].map(([whole, inner]) => (inner === undefined ? whole : inner.replace(/\\(.)/g, "$1")));
 }
@@ -35,8 +35,8 @@ export interface Metric {
   name: string;
 }
 
-/** `validation/accuracy`, as it stands in addresses and menus. */
-export function metricWord({ group, name }: Metric): string {
+/** Returns the name of a metric in URLs and menus, such as `validation/accuracy`. */
+export function metricKey({ group, name }: Metric): string {
   return `${group}/${name}`;
 }
 
@@ -45,29 +45,29 @@ export function readMetric(word: string | undefined): Metric | null {
   return word === undefined || cut < 1 ? null : { group: word.slice(0, cut), name: word.slice(cut + 1) };
 }
 
-/** The metrics among the names of columns, those of validation first. */
+/** Returns the metrics among column names, validation metrics first. */
 export function metricsAmong(columns: readonly string[]): Metric[] {
   const found = columns.flatMap((column) => {
     const [first, group, ...name] = partsOf(column);
     return first === "metrics" && group && name.length > 0 ? [{ group, name: name.join(".") }] : [];
   });
   const rank = ({ group }: Metric) => (group === "validation" ? 0 : group === "training" ? 1 : 2);
-  return found.sort((one, other) => rank(one) - rank(other) || metricWord(one).localeCompare(metricWord(other)));
+  return found.sort((one, other) => rank(one) - rank(other) || metricKey(one).localeCompare(metricKey(other)));
 }
 
-/** True where a metric was reported and its last value is no finite number. */
+/** True if a metric was reported and its last value is not finite. */
 export function isOdd(row: TrialRow, metric: Metric): boolean {
   const last = numberIn(row.values[metricColumn(metric, "last")]);
   return last !== null && !Number.isFinite(last);
 }
 
-/** The best of a trial; where it has none, which odd value it reported last. */
+/** Returns the best value of a trial; without one, its last value if that is not finite. */
 export function bestOrOdd(row: TrialRow, metric: Metric): number | null {
   const best = numberIn(row.values.best);
   return best === null && isOdd(row, metric) ? numberOf(row, metricColumn(metric, "last")) : best;
 }
 
-/** A cell as a number; NaN where it is none. */
+/** Returns a cell as a number; NaN if it is none. */
 export function numberOf(row: TrialRow, column: string): number {
   return numberIn(row.values[column]) ?? NaN;
 }
@@ -76,11 +76,11 @@ interface Asked {
   columns: readonly string[];
   filter?: string;
   sort?: string;
-  /** So many rows at most are fetched by themselves; the rest by `more`. */
+  /** Number of rows that are loaded automatically; more are loaded on demand. */
   most?: number;
 }
 
-/** Rows of trials, as many as wanted, and again when events say that they changed. */
+/** Returns rows of trials; events refetch them. */
 export function useRows(experiment: string, { columns, filter = "", sort = "", most = PAGE }: Asked) {
   const query = useInfiniteQuery({
     queryKey: keys.ofExperiment(experiment, "table", { columns, filter, sort }),

@@ -1,4 +1,4 @@
-/** Where an axis of time has its marks, and what stands at them. Pure. */
+/** Marks and labels of a time axis. Pure. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -18,7 +18,7 @@ export interface TimeMark {
   label: string;
 }
 
-/** Marks at round times, at most one more than `most`, by the reader's clock, `zoneMs` ahead of UTC. */
+/** Returns marks at round local times, at most `most + 1`; local time is `zoneMs` ahead of UTC. */
 export function timeMarks(from: number, to: number, most: number, zoneMs = -new Date(from).getTimezoneOffset() * MINUTE): TimeMark[] {
   const step = STEPS.find((one) => (to - from) / one <= most) ?? Math.ceil((to - from) / most / (364 * DAY)) * 364 * DAY;
   const marks: TimeMark[] = [];
@@ -26,7 +26,7 @@ export function timeMarks(from: number, to: number, most: number, zoneMs = -new 
   return marks;
 }
 
-/** `shifted`: the time whose UTC figures are those of the reader's clock. */
+/** `shifted` is a time whose UTC representation is the local time. */
 function labelOf(shifted: number, step: number): string {
   const [date = "", clock = ""] = new Date(shifted).toISOString().split("T");
   if (step >= DAY) return date;

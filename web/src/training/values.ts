@@ -2,26 +2,26 @@ import type { Resource } from "@/api/types";
 import { formatNumber } from "@/parts/format";
 
 const BESIDE_NULL = { nan: NaN, infinity: Infinity, negative_infinity: -Infinity };
-const WORDS: ReadonlySet<unknown> = new Set(["NaN", "Infinity", "-Infinity"]);
+const NON_FINITE: ReadonlySet<unknown> = new Set(["NaN", "Infinity", "-Infinity"]);
 
-/** What was measured, whatever number it is: JSON has no word for NaN and the infinities, and the API says beside a null which it was. */
+/** Returns a measured value. JSON cannot represent NaN and infinities, so the API sends null with the name in another field. */
 export function measured({ value, not_finite }: { value: number | null; not_finite?: Resource<"NotFinite"> | null }): number {
   return value ?? (not_finite ? BESIDE_NULL[not_finite] : NaN);
 }
 
-/** A cell of a table as a number, which the API says in words where JSON has none for it; null where it is none. */
+/** Returns a table cell as a number; the API sends NaN and infinities as strings. Null if the cell is not a number. */
 export function numberIn(cell: unknown): number | null {
-  return typeof cell === "number" ? cell : WORDS.has(cell) ? Number(cell) : null;
+  return typeof cell === "number" ? cell : NON_FINITE.has(cell) ? Number(cell) : null;
 }
 
-/** A hyperparameter as text, whatever it is. */
+/** Formats a hyperparameter of any type. */
 export function sayValue(value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "number") return formatNumber(value);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A config or hyperparameters as rows of dotted names; lists stay whole. */
+/** Flattens a config or hyperparameters to dotted names; lists are kept as values. */
 export function flattened(value: unknown, before = ""): Map<string, unknown> {
   const found = new Map<string, unknown>();
   if (typeof value !== "object" || value === null || Array.isArray(value)) return before ? found.set(before, value) : found;
@@ -36,7 +36,7 @@ export interface Difference {
   values: unknown[];
 }
 
-/** The names at which several differ, with the value of each; undefined where one has none. */
+/** Returns the names at which several objects differ, with the value of each; undefined if one lacks it. */
 export function differences(sides: readonly unknown[]): Difference[] {
   const flat = sides.map((side) => flattened(side));
   const names = new Set(flat.flatMap((side) => [...side.keys()]));

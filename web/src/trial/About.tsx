@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Trial } from "@/api/types";
-import { counted, formatNumber } from "@/parts/format";
+import { formatNumber } from "@/parts/format";
 import { Num } from "@/parts/Number";
 import { Card, Figure } from "@/parts/Page";
 import { Elapsed, Time } from "@/parts/Time";
@@ -9,7 +9,7 @@ import { explanationQuery } from "./queries";
 import css from "./Trial.module.css";
 import { WaitingUploads } from "./WaitingUploads";
 
-/** The trial in a few figures, its hyperparameters, and why it waits where it does. */
+/** Key figures and hyperparameters of the trial, and why it waits. */
 export function About({ trial }: { trial: Trial }) {
   const { best, latest } = trial;
   const isWaiting = trial.state === "queued" || trial.state === "parked";
@@ -26,10 +26,10 @@ export function About({ trial }: { trial: Trial }) {
           <Figure label="Latest" note={latest ? `step ${formatNumber(latest.step)}` : undefined}>
             <Num value={latest && measured(latest)} digits={5} />
           </Figure>
-          <Figure label="Runs" note={trial.runs > 1 ? `went on after ${counted(trial.runs - 1, "break")}` : "without a break"}>
+          <Figure label="Runs" note={trial.runs > 1 ? `resumed ${trial.runs === 2 ? "once" : `${trial.runs - 1} times`}` : "uninterrupted"}>
             {trial.runs}
           </Figure>
-          <Figure label={trial.final ? "Took" : "Since"} note={<span>began <Time at={trial.created_at} /></span>}>
+          <Figure label={trial.final ? "Duration" : "Running for"} note={<span>created <Time at={trial.created_at} /></span>}>
             <Elapsed from={trial.created_at} to={trial.ended_at} />
           </Figure>
         </dl>

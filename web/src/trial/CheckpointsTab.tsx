@@ -16,7 +16,7 @@ import css from "./Trial.module.css";
 import type { TrialTabProps } from "./tab";
 import { WaitingUploads } from "./WaitingUploads";
 
-/** The trial's checkpoints, and the files of the one that is open. */
+/** Checkpoints of the trial, with the files of the open one. */
 export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
   const { data, error, refetch } = useQuery(checkpointsQuery(trial.id));
   const mayRegister = useMay()("model.write");
@@ -27,8 +27,8 @@ export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
     return (
       <>
         <WaitingUploads trial={trial} />
-        <Empty icon="file" title="No checkpoint yet">
-          <p>A script saves one with trial.checkpoint; a run that is interrupted goes on from the latest.</p>
+        <Empty icon="file" title="No checkpoints yet">
+          <p>Call <code>trial.checkpoint</code> in your script to save one. An interrupted trial resumes from its latest checkpoint.</p>
         </Empty>
       </>
     );
@@ -89,20 +89,20 @@ export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
         </tbody>
       </PlainTable>
       {registered && <RegisterDialog trial={trial} checkpoint={registered} onClose={() => setRegistered(null)} />}
-      {data.next_cursor && <p className={css.more}>The first 200 are shown; `muster checkpoint list` shows all.</p>}
+      {data.next_cursor && <p className={css.more}>Only the first 200 are shown. Run <code>muster checkpoint list</code> for all.</p>}
     </>
   );
 }
 
-/** A checkpoint's files, with links that are good for a short while. */
+/** Files of a checkpoint with short-lived download links. */
 function Files({ checkpoint, isSaved }: { checkpoint: string; isSaved: boolean }) {
   const { data, error } = useQuery({
-    queryKey: keys.standing("files", { checkpoint }),
+    queryKey: keys.immutable("files", { checkpoint }),
     queryFn: ({ signal }) => ask(api.GET("/v1/checkpoints/{checkpoint}/files", { params: { path: { checkpoint } }, signal })),
     enabled: isSaved,
     gcTime: 0,
   });
-  if (!isSaved) return <p className="muted">Its files are not there.</p>;
+  if (!isSaved) return <p className="muted">The files of this checkpoint are not stored.</p>;
   if (error) return <Complaint error={error} />;
   if (!data) return <Loading rows={2} />;
   return (

@@ -10,7 +10,7 @@ import { platformLinesQuery } from "./queries";
 import css from "./Trial.module.css";
 import type { TrialTabProps } from "./tab";
 
-/** What happened to the trial and why: grants, ends, checkpoints, and what the platform wrote into its log. */
+/** Events of the trial: grants, ends of runs, checkpoints, and the platform's log lines. */
 export function EventsTab({ trial }: TrialTabProps) {
   const runs = useQuery(runsQuery(trial.id));
   const checkpoints = useQuery(checkpointsQuery(trial.id));
@@ -25,7 +25,7 @@ export function EventsTab({ trial }: TrialTabProps) {
       <PlainTable>
         <thead>
           <tr>
-            {["When", "State", "What", "Why"].map((name) => (
+            {["Time", "State", "Event", "Reason"].map((name) => (
               <th key={name} scope="col">
                 {name}
               </th>
@@ -49,12 +49,12 @@ export function EventsTab({ trial }: TrialTabProps) {
           ))}
         </tbody>
       </PlainTable>
-      {parts.some((part) => part?.next_cursor) && <p className={css.more}>The first 200 of each kind are shown; the log and the checkpoints have all.</p>}
+      {parts.some((part) => part?.next_cursor) && <p className={css.more}>Only the first 200 of each kind are shown. See the Logs and Checkpoints tabs for all.</p>}
     </>
   );
 }
 
-/** The event, as a link to where more of it is. */
+/** The event as a link to its log line or checkpoint. */
 function What({ event: { text, line, checkpoint }, trial }: { event: TrialEvent; trial: string }) {
   if (!line && !checkpoint) return text;
   return (

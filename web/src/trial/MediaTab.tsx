@@ -11,22 +11,22 @@ import css from "./media/Media.module.css";
 import { Piece } from "./media/Piece";
 import type { TrialTabProps } from "./tab";
 
-/** Of one name so many pieces are known; the first of more. */
+/** Maximum number of items that are loaded per name. */
 const MOST_PIECES = 1000;
-/** So many of one step are shown, such as the pictures of a batch. */
+/** Maximum number of items that are shown per step, such as the images of a batch. */
 const MOST_OF_STEP = 12;
 const KINDS = { image: "Images", table: "Tables", text: "Texts", histogram: "Histograms" } as const;
 
-/** What the script logged beside numbers, all of it at one step. */
+/** Media that the script logged, at one step. */
 export default function MediaTab({ trial, search, onSearch }: TrialTabProps) {
   const { data, error, refetch } = useQuery(namesQuery(trial.id));
   const [first, last] = useMemo(() => stretchOf(data?.items ?? []), [data]);
   if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;
-  if (!data) return <Loading rows={8} label="loading what was logged" />;
+  if (!data) return <Loading rows={8} label="loading media" />;
   if (data.items.length === 0) {
     return (
       <Empty icon="file" title="No media yet">
-        <p>Images, tables, texts and histograms that the script gives to trial.log_image and its like appear here.</p>
+        <p>Images, tables, texts and histograms that your script logs appear here. Use <code>trial.log_image</code>, <code>trial.log_table</code>, <code>trial.log_text</code> or <code>trial.log_histogram</code>.</p>
       </Empty>
     );
   }
@@ -38,7 +38,7 @@ export default function MediaTab({ trial, search, onSearch }: TrialTabProps) {
         <label className={css.steps}>
           <span>Step</span>
           <input type="range" min={first} max={last} value={at ?? last} onChange={({ target }) => onSearch({ ...search, at: Number(target.value) === last ? undefined : Number(target.value) })} />
-          <output className="number">{at === null ? `${formatNumber(last)}, the newest` : formatNumber(at)}</output>
+          <output className="number">{at === null ? `${formatNumber(last)} (latest)` : formatNumber(at)}</output>
         </label>
       )}
       {Object.entries(KINDS).map(([kind, title]) => {
@@ -58,16 +58,16 @@ export default function MediaTab({ trial, search, onSearch }: TrialTabProps) {
           {counted(files.length, "event file")} for TensorBoard, {formatBytes(files.reduce((sum, { size_bytes }) => sum + size_bytes, 0))}: <code>muster trial media download {trial.experiment_number}.{trial.number} FOLDER --kind events</code>
         </p>
       )}
-      {data.isCut && <p className={css.note}>The first {data.items.length} names are shown; <code>muster trial media list</code> shows all.</p>}
+      {data.isCut && <p className={css.note}>Only the first {data.items.length} names are visible. Run <code>muster trial media list</code> for all.</p>}
     </>
   );
 }
 
-/** What one name has at a step: the newest up to there. */
+/** Items of one name at a step: the latest up to that step. */
 function Named({ trial, name, at }: { trial: string; name: Name; at: number | null }) {
   const { data, error } = useQuery(itemsQuery(trial, name));
-  const shown = useMemo(() => piecesAt(data?.items ?? [], at), [data, at]);
-  const [piece] = shown;
+  const visible = useMemo(() => piecesAt(data?.items ?? [], at), [data, at]);
+  const [piece] = visible;
   return (
     <Card className={css.named}>
       <header>
@@ -79,19 +79,19 @@ function Named({ trial, name, at }: { trial: string; name: Name; at: number | nu
       </header>
       {error ? <Complaint error={error} /> : null}
       {!data && !error && <Loading rows={4} label={`loading ${name.name}`} />}
-      {data && !piece && <p className="muted">Nothing up to this step.</p>}
+      {data && !piece && <p className="muted">No items up to this step.</p>}
       <div className={css.pieces}>
-        {shown.slice(0, MOST_OF_STEP).map((one) => (
+        {visible.slice(0, MOST_OF_STEP).map((one) => (
           <Piece key={one.id} trial={trial} item={one} />
         ))}
       </div>
-      {shown.length > MOST_OF_STEP && <p className="muted">{MOST_OF_STEP} of {shown.length} of this step.</p>}
+      {visible.length > MOST_OF_STEP && <p className="muted">{MOST_OF_STEP} of {visible.length} items of this step are visible.</p>}
       {data?.isCut && <p className="muted">Of the first {data.items.length} pieces.</p>}
     </Card>
   );
 }
 
-/** From the first step that anything was logged at to the last. */
+/** Names of media with the first and last step. */
 function stretchOf(names: readonly Name[]): [number, number] {
   const some = names.filter(({ kind }) => kind !== "events");
   return [Math.min(...some.map((one) => one.first_step)), Math.max(...some.map((one) => one.last_step))];
@@ -105,13 +105,13 @@ function namesQuery(trial: string) {
   };
 }
 
-/** Asked again when there are more of the name. */
+/** Refetched when the name has more items. */
 function itemsQuery(trial: string, { kind, group, name, count, last_step }: Name) {
-  const asked = { kind: [kind], group, name: [name] };
+  const query = { kind: [kind], group, name: [name] };
   return {
-    queryKey: keys.standing("media", { trial, ...asked, count, last_step }),
+    queryKey: keys.immutable("media", { trial, ...query, count, last_step }),
     queryFn: ({ signal }: { signal: AbortSignal }) =>
-      every((cursor) => ask(api.GET("/v1/trials/{trial}/media", { params: { path: { trial }, query: { ...asked, limit: 200, cursor } }, signal })), MOST_PIECES),
+      every((cursor) => ask(api.GET("/v1/trials/{trial}/media", { params: { path: { trial }, query: { ...query, limit: 200, cursor } }, signal })), MOST_PIECES),
     placeholderData: <Found,>(before: Found) => before,
   };
 }

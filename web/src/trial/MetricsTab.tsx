@@ -10,7 +10,7 @@ import { Complaint, Empty, Loading } from "@/parts/Notes";
 import { Num } from "@/parts/Number";
 import { Card, Section } from "@/parts/Page";
 import { ChartTools } from "@/training/ChartTools";
-import { readZoom, sayZoom } from "@/training/chartSearch";
+import { readZoom, formatZoom } from "@/training/chartSearch";
 import { curveOf } from "@/training/curves";
 import { seriesQuery } from "@/training/queries";
 import type { Metric } from "@/training/rows";
@@ -23,11 +23,11 @@ import type { TrialTabProps } from "./tab";
 
 type Summary = Resource<"MetricSummary">;
 
-/** What is read of a trial that its reports change. */
+/** Parts of a trial's data that reports make stale. */
 const REPORTED: ReadonlySet<unknown> = new Set(["metrics", "summaries"]);
 const EPOCHS = ["epoch", "epochs"];
 
-/** Every metric by its group, what is measured of the machine last. */
+/** All metrics by group, system metrics last. */
 export function MetricsTab({ trial, search, onSearch }: TrialTabProps) {
   const { data, error, isPending } = useQuery(summariesQuery(trial.id));
   useReports(trial);
@@ -43,8 +43,8 @@ export function MetricsTab({ trial, search, onSearch }: TrialTabProps) {
       {error && <Complaint error={error} />}
       {isPending && <Loading rows={8} />}
       {data && metrics.length === 0 && (
-        <Empty title="Nothing was reported yet">
-          <p>What the script gives to trial.report and trial.validate appears here as it comes.</p>
+        <Empty title="No metrics yet">
+          <p>Metrics appear here live when your script calls <code>trial.report</code> or <code>trial.validate</code>.</p>
         </Empty>
       )}
       {groups.map(([group, some]) => (
@@ -100,7 +100,7 @@ function MetricCard({ trial, summary, epochs, search, onSearch }: MetricCardProp
           isLogY={search.log?.includes("y")}
           isGrowing={!trial.final}
           zoom={zoom}
-          onZoom={(next) => onSearch({ ...search, zoom: sayZoom(next) })}
+          onZoom={(next) => onSearch({ ...search, zoom: formatZoom(next) })}
           strong={trial.id}
         />
       ) : (
@@ -115,7 +115,7 @@ function MetricCard({ trial, summary, epochs, search, onSearch }: MetricCardProp
   );
 }
 
-/** Follows what the trial reports between its validations. */
+/** Refetches metrics when the trial reports between validations. */
 function useReports(trial: Trial): void {
   const client = useQueryClient();
   const { id, final } = trial;

@@ -18,7 +18,7 @@ interface RegisterDialogProps {
   onClose: () => void;
 }
 
-/** Makes a checkpoint the next version of a model, or the first of a new one, and goes there. */
+/** Registers a checkpoint as a version of an existing or new model, and opens it. */
 export function RegisterDialog({ trial, checkpoint, onClose }: RegisterDialogProps) {
   const navigate = useNavigate();
   const models = useQuery({
@@ -29,13 +29,13 @@ export function RegisterDialog({ trial, checkpoint, onClose }: RegisterDialogPro
   const [chosen, setChosen] = useState(NEW);
   const [name, setName] = useState("");
   const [comment, setComment] = useState("");
-  // A model that was made stays made where its version failed: the next press goes on from there.
+  // If the version fails after the model was created, the next attempt uses that model.
   const [made, setMade] = useState<string | null>(null);
   const act = async () => {
     const model = chosen || made || (await make(name, experiment.data?.workspace ?? null));
     if (!chosen) setMade(model);
     const version = await ask(api.POST("/v1/models/{model}/versions", { params: { path: { model } }, body: { checkpoint: checkpoint.id, comment, name: "", notes: "", tags: [], metadata: {}, signature: null } }));
-    // Where that takes longer than a request waits, it is found at its model later.
+    // If registration takes longer than the request waits, the version appears later on the model's page.
     if ("number" in version) void navigate({ to: "/models/$model/$version", params: { model, version: String(version.number) } });
     else void navigate({ to: "/models/$model", params: { model } });
   };
@@ -46,7 +46,7 @@ export function RegisterDialog({ trial, checkpoint, onClose }: RegisterDialogPro
       isReady={models.data !== undefined && (chosen !== NEW || name.trim() !== "")}
       act={act}
       stale={["models"]}
-      said="a version was registered"
+      done="Version registered"
       onClose={onClose}
     >
       <Choice label="Model" value={chosen} onChange={(event) => setChosen(event.target.value)}>
@@ -58,15 +58,15 @@ export function RegisterDialog({ trial, checkpoint, onClose }: RegisterDialogPro
         ))}
       </Choice>
       {chosen === NEW && (
-        <Field label="Name" data-first value={name} maxLength={100} disabled={made !== null} onChange={(event) => setName(event.target.value)} hint={`In workspace ${experiment.data?.workspace ?? "…"}, where the experiment is.`} />
+        <Field label="Name" data-first value={name} maxLength={100} disabled={made !== null} onChange={(event) => setName(event.target.value)} hint={`Created in workspace ${experiment.data?.workspace ?? "…"}, the workspace of the experiment.`} />
       )}
-      <Field label="Comment" value={comment} onChange={(event) => setComment(event.target.value)} hint="What is worth knowing of it. It can be changed later." />
+      <Field label="Comment" value={comment} onChange={(event) => setComment(event.target.value)} hint="Optional. You can edit it later." />
     </ActDialog>
   );
 }
 
 async function make(name: string, workspace: string | null): Promise<string> {
   const model = await ask(api.POST("/v1/models", { body: { name: name.trim(), workspace, description: "", notes: "", tags: [], metadata: {}, approvals: {} } }));
-  if (!("name" in model)) throw new Problem({ status: 503, code: "still_working", detail: "the model is not there yet", hint: "try again in a moment" });
+  if (!("name" in model)) throw new Problem({ status: 503, code: "still_working", detail: "The model is still being created", hint: "try again in a moment" });
   return model.id;
 }

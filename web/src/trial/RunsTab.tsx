@@ -14,21 +14,21 @@ import { TimeAxis } from "@/training/TimeAxis";
 import css from "./Trial.module.css";
 import type { TrialTabProps } from "./tab";
 
-/** When it waited, got ready and trained, and what lay within that: a row for each phase, one below the other. */
+/** Waterfall of the trial's phases, and its runs. */
 export function RunsTab({ trial }: TrialTabProps) {
   const checkpoints = useQuery(checkpointsQuery(trial.id));
   const experiment = useQuery(experimentQuery(String(trial.experiment_number)));
   const now = useNow().getTime();
-  const told = useQuery(phasesQuery(trial.id));
+  const timeline = useQuery(phasesQuery(trial.id));
   const runs = useQuery(runsQuery(trial.id));
-  const phases = useMemo(() => phasesUntil(now, told.data?.phases ?? []), [told.data, now]);
-  const error = told.error ?? runs.error;
+  const phases = useMemo(() => phasesUntil(now, timeline.data?.phases ?? []), [timeline.data, now]);
+  const error = timeline.error ?? runs.error;
   if (error) return <Complaint error={error} />;
-  if (!told.data || !runs.data) return <Loading rows={6} />;
+  if (!timeline.data || !runs.data) return <Loading rows={6} />;
   const [from, to] = [phases[0]?.from ?? now, Math.max(...phases.map((one) => one.to))];
   return (
     <div className={css.page}>
-      <Section title="Where its time went" actions={<span className="muted number">{formatDuration((to - from) / 1000)} in all</span>}>
+      <Section title="Time by phase" actions={<span className="muted number">{formatDuration((to - from) / 1000)} in total</span>}>
         <Card className={css.fall}>
           <PhaseKey phases={phases} />
           <ol className={css.bars}>
@@ -41,7 +41,7 @@ export function RunsTab({ trial }: TrialTabProps) {
             ))}
           </ol>
           <p className={css.note}>
-            From what the platform noted: of checkpoints the first of each run, and those that took a second. Spans of every service are where the traces go
+            Recorded by the platform. Of the checkpoints, it includes the first of each run and those that took at least a second. For spans of all services, see your tracing backend
             {experiment.data?.trace_id && (
               <>
                 {" "}
@@ -56,7 +56,7 @@ export function RunsTab({ trial }: TrialTabProps) {
         <PlainTable>
           <thead>
             <tr>
-              {["Run", "State", "Where", "Slots", "Began", "Took", "Why it ended"].map((name) => (
+              {["Run", "State", "Workers", "Slots", "Started", "Duration", "Reason"].map((name) => (
                 <th key={name} scope="col">
                   {name}
                 </th>
@@ -113,7 +113,7 @@ function Row({ run }: { run: Run }) {
         <Elapsed from={run.granted_at} to={run.ended_at} />
       </td>
       <td data-wraps>
-        {run.reason ?? (run.ended_at ? "–" : "")} {run.exit_code ? <code>exit {run.exit_code}</code> : null} {run.charged && <span className={css.bad}>counts as a restart</span>}
+        {run.reason ?? (run.ended_at ? "–" : "")} {run.exit_code ? <code>exit {run.exit_code}</code> : null} {run.charged && <span className={css.bad}>counted as a restart</span>}
       </td>
     </tr>
   );

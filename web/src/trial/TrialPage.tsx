@@ -35,7 +35,7 @@ export default function TrialPage() {
   return (
     <TabbedPage
       called={`Trial ${reference}`}
-      asked={useTrial(reference)}
+      query={useTrial(reference)}
       to="/trials/$trial"
       params={{ trial: reference }}
       tab={tab}
@@ -58,7 +58,7 @@ export default function TrialPage() {
   );
 }
 
-/** Nothing where the trial has ended, or the reader may not kill it. */
+/** Rendered only if the trial has not ended and the user may kill it. */
 function Kill({ trial }: { trial: Trial }) {
   const may = useMay();
   const [isAsking, setAsking] = useState(false);

@@ -5,10 +5,10 @@ import { Time } from "@/parts/Time";
 import { phasesQuery } from "@/training/queries";
 import css from "./Trial.module.css";
 
-/** No event tells of it: the worker notes it with the phases of its run. */
+/** No event reports waiting uploads; the worker records them with the phases of its run. */
 const EVERY_MS = 15_000;
 
-/** Which of a trial's checkpoints are still on their machine because their upload fails, and why. */
+/** Checkpoints that are still on their machine because the upload fails, with the reason. */
 export function WaitingUploads({ trial }: { trial: Trial }) {
   const { data } = useQuery({ ...phasesQuery(trial.id), enabled: !trial.final && trial.runs > 0, refetchInterval: EVERY_MS });
   const waiting = data?.waiting_uploads;

@@ -3,7 +3,7 @@ import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { namedTrialQuery, trialQuery } from "@/training/queries";
 
-/** A trial by its id or as people say it (`31.4`); held under its id, by which events find it. */
+/** A trial by id or name (`31.4`), cached under its id, which events use. */
 export function useTrial(reference: string) {
   const named = useQuery({ ...namedTrialQuery(reference), staleTime: Infinity });
   const id = named.data?.id ?? "";
@@ -18,7 +18,7 @@ export function summariesQuery(trial: string) {
   });
 }
 
-/** What the platform itself wrote into the trial's log. */
+/** Lines that the platform wrote to the trial's log. */
 export function platformLinesQuery(trial: string) {
   return queryOptions({
     queryKey: keys.ofTrial(trial, "platform lines"),

@@ -1,10 +1,10 @@
 import { readLogSearch, type LogSearch } from "@/logs/search";
 import { readChartSearch, text, type ChartSearch } from "@/training/chartSearch";
 
-/** What the address of a trial's page says beside its tab. */
+/** State of a trial's page in the URL, besides the tab. */
 export interface TrialSearch extends ChartSearch, LogSearch {
   checkpoint?: string;
-  /** The step at which media are shown. */
+  /** The step of the shown media. */
   at?: number;
 }
 

@@ -1,7 +1,7 @@
 import type { Trial } from "@/api/types";
 import type { TrialSearch } from "./search";
 
-/** What each tab of a trial's page is given. */
+/** Props of each tab of a trial's page. */
 export interface TrialTabProps {
   trial: Trial;
   search: TrialSearch;

@@ -1,8 +1,8 @@
-/** What comes between: a reload, a lost connection, a restarted gateway. Nothing on the page is lost by any of them. */
+/** A reload, a lost connection and a restarted gateway lose nothing on the page. */
 import { expect, it } from "vitest";
 import { admin, open, page } from "./browser";
 
-/** Of the platform that the story is told before; without it the gateway is left alone. */
+/** Process id of the gateway; without it the gateway is not restarted. */
 const GATEWAY = Number(process.env.MUSTER_GATEWAY_PID ?? 0);
 
 async function number(): Promise<number> {
@@ -10,14 +10,14 @@ async function number(): Promise<number> {
   return items[0]?.number ?? 0;
 }
 
-/** A label in the list, which lies behind the open window. */
+/** A label in the list, behind the open dialog. */
 const labelled = (name: string) => page.locator("main a").filter({ hasText: name }).first();
 
 async function label(name: string, instead?: string): Promise<void> {
   await admin("POST", "/v1/bulk/experiments/labels", { experiments: [String(await number())], add: [name], remove: instead ? [instead] : [] });
 }
 
-it("has after a reload what was there before it", async () => {
+it("shows the same list after a reload", async () => {
   await open(page, "/experiments?sort=name");
   await page.getByLabel("Filter", { exact: true }).fill("name = quadratic");
   await page.keyboard.press("Enter");
@@ -31,7 +31,7 @@ it("has after a reload what was there before it", async () => {
   expect(await page.getByLabel("Filter", { exact: true }).inputValue()).toBe("name = quadratic");
 });
 
-it("shows what happened while it had no connection, and keeps what was being written", async () => {
+it("catches up after a lost connection and keeps the user's input", async () => {
   await page.getByRole("button", { name: "Columns" }).click();
   await page.getByLabel("Find a column").fill("half a wor");
   await page.context().setOffline(true);
@@ -43,7 +43,7 @@ it("shows what happened while it had no connection, and keeps what was being wri
   expect(await page.getByLabel("Find a column").inputValue()).toBe("half a wor");
 });
 
-it.skipIf(GATEWAY === 0)("goes on with a gateway that was restarted", async () => {
+it.skipIf(GATEWAY === 0)("reconnects to a restarted gateway", async () => {
   process.kill(GATEWAY, "SIGTERM");
   await page.getByText("Live", { exact: true }).waitFor({ state: "detached" });
   await page.getByText("Live", { exact: true }).waitFor();

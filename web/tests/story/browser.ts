@@ -1,4 +1,4 @@
-/** A browser of the machine's own (Debian's chromium), and what is expected of every page in it. */
+/** Drives Debian's Chromium and checks what must hold on every page. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
@@ -10,18 +10,18 @@ export const PASSWORD = "correct horse battery";
 const SHOTS = process.env.MUSTER_SHOTS;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What the chapters of the story share; each goes on where the one before has ended. */
+/** Shared by the chapters of the story; each continues where the previous one ended. */
 export let browser: Browser;
-/** Ann's, who may do everything in her tenant. */
+/** The page of ann, an admin of her tenant. */
 export let page: Page;
-/** What must not have happened on it. */
+/** Violations on that page. */
 export let wrong: string[];
 
-/** Opens the browser, and has ann and ben be there, who may do everything, vic, who may look, and aud, who audits. */
+/** Opens the browser and creates the users ann and ben (admin), vic (viewer) and aud (auditor). */
 export async function begin(): Promise<void> {
   browser = await chromium.launch({
     executablePath: process.env.MUSTER_CHROMIUM ?? "/usr/bin/chromium",
-    // As root, as in containers, its own sandbox cannot be set up.
+    // Chromium cannot set up its sandbox as root, for example in containers.
     args: ["--no-sandbox"],
   });
   const people = await admin<{ items: { name: string }[] }>("GET", "/v1/users?limit=200");
@@ -36,7 +36,7 @@ export async function begin(): Promise<void> {
   wrong = watch(page);
 }
 
-/** Asks the platform as its admin, or as who has another token. */
+/** Sends a request as admin, or with another token. */
 export async function admin<T>(verb: string, path: string, body?: object, token = TOKEN): Promise<T> {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const answer = await fetch(URL + path, { method: verb, headers, body: body && JSON.stringify(body) });
@@ -44,7 +44,7 @@ export async function admin<T>(verb: string, path: string, body?: object, token 
   return (await answer.json()) as T;
 }
 
-/** What must not happen on any page: a script's error, something that the policy refused, a word to another host. */
+/** Records violations on a page: script errors, refusals by the content security policy, requests to other hosts. */
 export function watch(page: Page): string[] {
   const wrong: string[] = [];
   page.on("pageerror", (error) => wrong.push(error.message));
@@ -61,29 +61,29 @@ export function watch(page: Page): string[] {
   return wrong;
 }
 
-/** Signs in by the form, as people do; the browser has the session in a cookie then. */
+/** Signs in with the form, which sets the session cookie. */
 export async function signIn(page: Page, user: string): Promise<void> {
   await page.getByRole("radio", { name: "Password" }).click();
   await page.getByLabel("User").fill(user);
   await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Rooms" }).waitFor();
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
 }
 
-/** The same by a token, whose place a session takes. */
+/** Signs in with a token, which is exchanged for a session. */
 export async function signInByToken(page: Page, token: string): Promise<void> {
   await page.getByRole("radio", { name: "Token" }).click();
   await page.getByLabel("Token", { exact: true }).fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/** Comes to an address as by a link from elsewhere, and waits until nothing of the page is still to come. */
+/** Opens a URL with a page load and waits until the page is complete. */
 export async function open(page: Page, address: string): Promise<void> {
   await page.goto(URL + address, { waitUntil: "commit" });
   await page.waitForFunction(isThere);
 }
 
-/** Goes on to an address as by a link within the page: what all pages need is there already. */
+/** Navigates within the application and waits until the page is complete. */
 export async function go(page: Page, address: string): Promise<void> {
   await page.evaluate((to) => (window as unknown as Routed).__TSR_ROUTER__.navigate({ href: to }), address);
   await page.waitForFunction(isThere);
@@ -93,12 +93,12 @@ interface Routed {
   __TSR_ROUTER__: { navigate: (to: { href: string }) => Promise<void> };
 }
 
-/** In the page: it has its title, and nothing of it is still to come. */
+/** Runs in the page: true if it has a title and nothing is loading. */
 function isThere(): boolean {
   return document.querySelector("main h1") !== null && document.querySelector('main [role="status"][aria-label]') === null;
 }
 
-/** The colours of the page, whatever the machine prefers. */
+/** Sets the theme of the page, whatever the system prefers. */
 export async function paint(page: Page, theme: "light" | "dark"): Promise<void> {
   await page.evaluate((chosen) => (document.documentElement.dataset.theme = chosen), theme);
 }
@@ -106,11 +106,11 @@ export async function paint(page: Page, theme: "light" | "dark"): Promise<void> 
 export const WIDE = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/** What on the page keeps somebody out (axe, WCAG 2.2 AA). Points of a plot stand where their values put them, however near (2.5.8: essential): `data-plotted`. */
+/** Returns accessibility violations (axe, WCAG 2.2 AA). Target sizes in plots (`data-plotted`) are exempt, because their positions are essential (2.5.8). */
 export async function barriers(of: Page): Promise<string[]> {
-  // By the debugger's way in: the page's policy lets no foreign script run.
+  // Through the debugger, because the content security policy permits no other scripts.
   if (!(await of.evaluate("'axe' in window"))) await of.evaluate(AXE);
-  // What has another size now says in the next frame whether it scrolls, and is drawn anew in the one after.
+  // Resized elements measure their overflow in the next frame and render in the one after.
   await of.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   return of.evaluate(`axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"], resultTypes: ["violations"] }).then((found) => found.violations
     .map(({ id, nodes }) => ({ id, nodes: nodes.filter((one) => id !== "target-size" || !document.querySelector(one.target[0])?.closest("[data-plotted]")) }))
@@ -118,12 +118,12 @@ export async function barriers(of: Page): Promise<string[]> {
     .map(({ id, nodes }) => id + ": " + nodes.map((one) => one.target.join(" ") + " " + (one.failureSummary || "")).join(" | ")))`);
 }
 
-/** Nothing does. */
+/** Expects no accessibility violations. */
 export async function expectOpenToAll(of: Page): Promise<void> {
   expect(await barriers(of)).toEqual([]);
 }
 
-/** Keeps a picture for the documentation, where one is wanted: light and dark, wide and on a phone. With its caret: to hide it is a style of its own. */
+/** Takes screenshots for the documentation if requested: light, dark and on a phone. The caret stays visible, because hiding it adds a style. */
 export async function shot(page: Page, name: string): Promise<void> {
   if (!SHOTS) return;
   const wide = page.viewportSize() ?? WIDE;

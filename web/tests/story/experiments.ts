@@ -1,4 +1,4 @@
-/** A day of a researcher: in by a password, a search planned and begun, watched as it learns, found again, put away. */
+/** A researcher's day: sign in, plan and create a search, follow it, find it and archive it. */
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ for step in range(1, trial.hparams["steps"] + 1):
         break
 `;
 
-it("lets nobody in who is nobody, and keeps the address that somebody came to", async () => {
+it("shows the sign-in page to unauthenticated users and returns to the requested URL", async () => {
   await page.goto(`${URL}/experiments?state=running`);
   await page.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
   await expectOpenToAll(page);
@@ -67,10 +67,10 @@ it("signs the first administrator in by a link that works once", async () => {
     }
     await other.getByRole("button", { name: "Sign in", exact: true }).click();
     if (isFirst) {
-      await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+      await other.getByRole("navigation", { name: "Main" }).waitFor();
       await other.getByText("admin", { exact: true }).first().waitFor();
     } else {
-      await other.getByRole("alert").getByText("used already").waitFor();
+      await other.getByRole("alert").getByText("has been used").waitFor();
       await other.getByRole("button", { name: "Sign in another way" }).click();
       await other.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
     }
@@ -80,7 +80,7 @@ it("signs the first administrator in by a link that works once", async () => {
   expect(asked.join()).not.toContain("msl_");
 });
 
-it("asks before a link replaces the session of the tab that it is pasted into", async () => {
+it("asks for confirmation before a sign-in link replaces a session", async () => {
   const path = async () => (await admin<{ path: string }>("POST", "/v1/sign-in/links", {})).path;
   const other = await (await context(browser)).newPage();
   await other.goto(URL);
@@ -92,35 +92,35 @@ it("asks before a link replaces the session of the tab that it is pasted into", 
   expect(await me()).toBe("ann");
   await shot(other, "sign-in-link-replaces");
   await other.getByRole("button", { name: "Stay signed in as ann" }).click();
-  await other.getByRole("navigation", { name: "Rooms" }).waitFor();
-  // Only the part behind the # changes: the page is not loaded anew.
+  await other.getByRole("navigation", { name: "Main" }).waitFor();
+  // Only the fragment changes, so the page is not reloaded.
   await other.evaluate((hash) => void (location.hash = hash), (await path()).slice(2));
   await other.getByText("You are signed in as ann").waitFor();
   await other.getByRole("button", { name: "Replace the session" }).click();
-  await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+  await other.getByRole("navigation", { name: "Main" }).waitFor();
   expect(await me()).toBe("admin");
   await other.context().close();
 });
 
-it("plans a search while it is written, and says where it is wrong", async () => {
+it("plans a search while its config is edited, and marks errors", async () => {
   await page.getByRole("button", { name: "New experiment" }).click();
   const editor = page.locator(".cm-content");
   await editor.click();
   await write(CONFIG.replace("metric: loss", "metrik: loss"));
-  await page.getByText("refused", { exact: true }).waitFor();
+  await page.getByText("invalid", { exact: true }).waitFor();
   await page.locator(".cm-lintRange-error, .cm-lintPoint-error").first().waitFor();
   expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
   await write(CONFIG);
   await page.getByText("code is missing", { exact: true }).waitFor({ timeout: 60_000 });
-  await page.getByText(/runs train\.py, and the experiment has no code/).waitFor();
+  await page.getByText(/runs train\.py, but the experiment has no code/).waitFor();
   expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
   await expectOpenToAll(page);
   await shot(page, "create-without-code");
   await page.getByLabel("Folder of the model code").setInputFiles(folderOf({ "fit.py": SCRIPT, ".env": "TOKEN=1" }));
-  await page.getByText(/it holds 1 file: fit\.py/).waitFor({ timeout: 60_000 });
-  await page.getByText(/likely secrets: \.env/).waitFor();
+  await page.getByText(/the code has 1 file: fit\.py/).waitFor({ timeout: 60_000 });
+  await page.getByText(/likely secrets\): \.env/).waitFor();
   await shot(page, "create-without-script");
-  await page.getByRole("button", { name: "Take other code" }).click();
+  await page.getByRole("button", { name: "Choose other code" }).click();
   await page.getByLabel("Files of the model code").setInputFiles(join(folderOf({ "train.py": SCRIPT }), "train.py"));
   await page.getByLabel("Seconds for a step").fill("0.5");
   await page.getByText("Slot-hours").waitFor({ timeout: 60_000 });
@@ -131,7 +131,7 @@ it("plans a search while it is written, and says where it is wrong", async () =>
   await page.getByText("quadratic").waitFor();
 });
 
-it("begins it with a folder of code, once", async () => {
+it("creates the experiment once, with a folder of code", async () => {
   await page.getByLabel("Folder of the model code").setInputFiles(folderOf({ "train.py": SCRIPT }));
   await page.getByText("1 file,").waitFor();
   await page.getByRole("button", { name: "Create" }).click();
@@ -142,7 +142,7 @@ it("begins it with a folder of code, once", async () => {
   expect(made.code_sha256).toHaveLength(64);
 });
 
-it("shows it as it goes on, without being asked again", async () => {
+it("updates the list live without refetching", async () => {
   await page.getByRole("link", { name: "Experiments", exact: true }).click();
   const row = page.getByRole("row").filter({ hasText: "quadratic" }).first();
   await row.waitFor();
@@ -156,13 +156,13 @@ it("shows it as it goes on, without being asked again", async () => {
   await shot(page, "experiments");
 });
 
-it("shows what strangers write as what they wrote", async () => {
+it("shows untrusted names as text", async () => {
   await admin("POST", "/v1/experiments", { name: NASTY, config: { entrypoint: "true", searcher: { name: "single", metric: "loss" } } });
   await page.getByText("<img src=x onerror=alert(1)>").first().waitFor();
   expect(await page.locator('img[src="x"]').count()).toBe(0);
 });
 
-it("finds it by a filter that reads as the API's, and by a few letters", async () => {
+it("finds the experiment by filter and in the command palette", async () => {
   await page.getByLabel("Filter", { exact: true }).fill("labels contains nightly and best.value < 5");
   await page.keyboard.press("Enter");
   await page.waitForURL(/filter=/);
@@ -179,7 +179,7 @@ it("finds it by a filter that reads as the API's, and by a few letters", async (
   await page.waitForURL(/\/experiments\/\d+$/);
 });
 
-it("archives what was ticked, and nothing else", async () => {
+it("archives only the selected experiments", async () => {
   await page.getByRole("link", { name: "Experiments", exact: true }).click();
   const all = await admin<{ items: unknown[] }>("GET", "/v1/experiments?limit=200");
   const row = page.getByRole("row").filter({ hasText: "quadratic" }).first();
@@ -190,7 +190,7 @@ it("archives what was ticked, and nothing else", async () => {
   expect(left.items.length).toBe(all.items.length - 1);
 });
 
-it("counts and shows what a filter meets before anything is done to it", async () => {
+it("previews all matching experiments before a bulk action", async () => {
   await page.getByRole("button", { name: "Views" }).click();
   await page.getByRole("menuitem", { name: "Show the archive" }).click();
   await page.getByLabel("Filter", { exact: true }).fill("name = quadratic");
@@ -198,28 +198,28 @@ it("counts and shows what a filter meets before anything is done to it", async (
   await page.getByRole("row").filter({ hasText: "quadratic" }).first().waitFor();
   await page.getByRole("button", { name: "More" }).click();
   await page.getByRole("menuitem", { name: /Act on all/ }).click();
-  const act = page.getByRole("dialog").getByRole("button", { name: /Take out of the archive \d+ experiment/ });
+  const act = page.getByRole("dialog").getByRole("button", { name: /Unarchive \d+ experiment/ });
   await act.waitFor();
   await expectOpenToAll(page);
   await act.click();
-  await page.getByText(/taken out of the archive \d+ experiment/).waitFor();
+  await page.getByText(/Unarchived \d+ experiment/).waitFor();
 });
 
-it("gives a role by page to who has none, and takes it again", async () => {
+it("assigns and removes a role", async () => {
   await page.goto(`${URL}/admin/roles`);
-  await page.getByRole("button", { name: "Give a role" }).click();
-  await page.getByLabel("To", { exact: true }).selectOption("user:vic");
+  await page.getByRole("button", { name: "Assign role" }).click();
+  await page.getByLabel("User or group", { exact: true }).selectOption("user:vic");
   await page.getByLabel("Role", { exact: true }).selectOption("editor");
   await page.getByLabel("Workspace", { exact: true }).fill("story");
   await expectOpenToAll(page);
   await page.keyboard.press("Enter");
   const given = page.getByRole("row").filter({ hasText: "vic" }).filter({ hasText: "story" });
-  await given.getByRole("button", { name: "Take editor from vic" }).click();
-  await page.getByRole("button", { name: "Take it" }).click();
+  await given.getByRole("button", { name: "Remove editor from vic" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
   await given.waitFor({ state: "detached" });
 });
 
-it("puts a label on what was ticked alone, and shows it wherever it stands", async () => {
+it("labels only the selected experiments and filters by the label", async () => {
   await page.goto(`${URL}/experiments`);
   const row = page.getByRole("row").filter({ hasText: "quadratic" }).first();
   await row.getByRole("checkbox").click();
@@ -237,7 +237,7 @@ it("puts a label on what was ticked alone, and shows it wherever it stands", asy
   await page.getByText("onerror").first().waitFor({ state: "detached" });
 });
 
-it("gathers them by what they share, opened and walked by keys, and a link holds it", async () => {
+it("groups experiments with keyboard control and keeps the open groups in the URL", async () => {
   await page.goto(`${URL}/experiments`);
   await page.getByRole("button", { name: "Group" }).click();
   await page.getByRole("menuitemcheckbox", { name: "Label" }).press("Enter");
@@ -267,7 +267,7 @@ it("gathers them by what they share, opened and walked by keys, and a link holds
   await page.goto(`${URL}/experiments?filter=labels+contains+kept`);
 });
 
-it("keeps a view with its columns, and finds it in another browser", async () => {
+it("saves a view with its columns and loads it in another browser", async () => {
   await page.getByRole("button", { name: "Columns" }).click();
   await page.getByRole("checkbox", { name: "x", exact: true }).check();
   await page.getByRole("checkbox", { name: "Owner" }).uncheck();
@@ -279,7 +279,7 @@ it("keeps a view with its columns, and finds it in another browser", async () =>
   await page.getByRole("menuitem", { name: "Save this view…" }).click();
   await page.getByLabel("Name").fill("kept ones");
   await page.keyboard.press("Enter");
-  await page.getByText("view kept ones is kept").waitFor();
+  await page.getByText("View kept ones saved").waitFor();
   const other = await (await context(browser)).newPage();
   await other.goto(`${URL}/experiments`);
   await signIn(other, "ann");
@@ -291,7 +291,7 @@ it("keeps a view with its columns, and finds it in another browser", async () =>
   await other.context().close();
 });
 
-it("goes on where it was when a session ends under it, and by a token too", async () => {
+it("returns to the page after a session has ended, also with a token", async () => {
   await page.goto(`${URL}/experiments?sort=name`);
   await page.getByRole("row").first().waitFor();
   await admin("DELETE", "/v1/users/ann/sessions");
@@ -304,20 +304,20 @@ it("goes on where it was when a session ends under it, and by a token too", asyn
   expect(page.url()).toContain("sort=name");
 });
 
-it("takes the code of an earlier experiment", async () => {
+it("uses the code of another experiment", async () => {
   const { items } = await admin<{ items: { number: number }[] }>("GET", "/v1/experiments?filter=name%20=%20quadratic&limit=1");
   const number = String(items[0]?.number);
   await open(page, "/experiments/new");
   await page.getByText("code is missing", { exact: true }).waitFor({ timeout: 60_000 });
   await page.getByLabel("Code of experiment").fill(number);
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByText(`The code of experiment ${number}.`).waitFor();
+  await page.getByRole("button", { name: "Use code" }).click();
+  await page.getByText(`Code of experiment ${number}`).waitFor();
   await page.getByText("1 file,").waitFor();
   await page.getByText("valid", { exact: true }).waitFor({ timeout: 60_000 });
   await shot(page, "create-with-earlier-code");
 });
 
-it("shows experiments whose metric nobody has reported, healthy or failed, without an error", async () => {
+it("shows experiments without reported metrics without an error", async () => {
   const names = { "no validation yet": "import time; time.sleep(600)", "failed before one": "raise SystemExit(3)" };
   for (const [name, end] of Object.entries(names)) {
     const script = `import muster; trial = muster.trial(); trial.report(1, loss=2.0); ${end}`;
@@ -340,7 +340,7 @@ it("shows experiments whose metric nobody has reported, healthy or failed, witho
   }
 });
 
-/** A folder of its own with these files. */
+/** Creates a temporary folder with these files. */
 function folderOf(files: Record<string, string>): string {
   const folder = join(mkdtempSync(join(tmpdir(), "muster-story-")), "code");
   mkdirSync(folder);
@@ -348,7 +348,7 @@ function folderOf(files: Record<string, string>): string {
   return folder;
 }
 
-/** In place of what is there. Deleted first: over coloured text a browser writes with a style of its own, which the policy refuses. */
+/** Replaces the text of the editor. It is deleted first, because typing over highlighted text adds a style that the policy refuses. */
 async function write(text: string): Promise<void> {
   await page.keyboard.press("Control+a");
   await page.keyboard.press("Delete");

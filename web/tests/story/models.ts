@@ -1,13 +1,13 @@
-/** From what was found to what is used: a fork with one value changed, compared, registered, agreed to by a second person. */
+/** From a result to a model in production: fork, compare, register, and approve by a second user. */
 import { expect, it } from "vitest";
 import { admin, browser, context, expectOpenToAll, open, page, shot, signIn, URL, watch } from "./browser";
 
 const NOTES = "# Found <img src=x onerror=alert(4)>\n\n[a link](javascript:alert(5)) and [another](https://example.invalid/)";
 
-/** What the first chapter has found. */
+/** Number of the experiment of the first chapter. */
 let number = 0;
 
-it("opens what was found, as who found it", async () => {
+it("opens the experiment as its owner", async () => {
   const { items } = await admin<{ items: { number: number }[] }>("GET", "/v1/experiments?filter=name%20=%20quadratic%20and%20forked_from%20is%20absent&limit=1");
   number = items[0]?.number ?? 0;
   await page.context().clearCookies();
@@ -17,7 +17,7 @@ it("opens what was found, as who found it", async () => {
   await shot(page, "experiment");
 });
 
-it("forks it with one value changed, and leaves the rest as it was", async () => {
+it("forks it with one changed value", async () => {
   await page.getByRole("button", { name: "Fork" }).click();
   const line = page.locator(".cm-line").filter({ hasText: /steps: 9/ });
   await line.click();
@@ -33,7 +33,7 @@ it("forks it with one value changed, and leaves the rest as it was", async () =>
   expect(made).toMatchObject({ owner: "ann", config: { hyperparameters: { steps: { val: 7 } }, searcher: { max_trials: 4 } } });
 });
 
-it("compares the two when the other one is done", async () => {
+it("compares the fork with the original", async () => {
   const fork = pathOf().split("/").at(-1) ?? "";
   await page.getByText("completed", { exact: true }).first().waitFor({ timeout: 80_000 });
   await open(page, `/compare?experiments=${number},${fork}`);
@@ -57,30 +57,30 @@ it("registers a checkpoint as the first version of a new model", async () => {
   await page.getByText("found at night").waitFor();
 });
 
-it("brings it to production with the word of a second person, and never one's own", async () => {
+it("needs the approval of a second user for production", async () => {
   await admin("PATCH", `/v1/models/${modelOf()}`, { approvals: { production: 1 }, notes: NOTES });
   await admin("POST", `/v1/models/${modelOf()}/versions/1/stage`, { stage: "staging" });
   await page.getByText("staging", { exact: true }).first().waitFor();
-  await page.getByRole("button", { name: "Bring to a stage…" }).click();
+  await page.getByRole("button", { name: "Change stage…" }).click();
   await page.getByLabel("Stage", { exact: true }).selectOption("production");
   await page.getByLabel("Reason").fill("the best so far");
-  await page.getByRole("button", { name: "Bring to a stage", exact: true }).click();
-  await page.getByText("0 of 1 agreed").waitFor();
-  expect(await page.getByRole("button", { name: /Agree/ }).count()).toBe(0);
+  await page.getByRole("button", { name: "Change stage", exact: true }).click();
+  await page.getByText("0 of 1 approved").waitFor();
+  expect(await page.getByRole("button", { name: /Approve/ }).count()).toBe(0);
   const other = await (await context(browser)).newPage();
   const odd = watch(other);
   await other.goto(page.url());
   await signIn(other, "ben");
   await shot(other, "approve");
-  await other.getByRole("button", { name: "Agree to production" }).click();
-  await other.getByRole("dialog").getByRole("button", { name: "Agree to production" }).click();
-  await page.getByText(/agreed to by ben/).waitFor();
+  await other.getByRole("button", { name: "Approve production" }).click();
+  await other.getByRole("dialog").getByRole("button", { name: "Approve production" }).click();
+  await page.getByText(/approved by ben/).waitFor();
   await shot(page, "version");
   expect(odd).toEqual([]);
   await other.context().close();
 });
 
-it("shows notes and logs as text, whatever is written in them", async () => {
+it("shows markup in notes and logs as text", async () => {
   await open(page, `/models/${modelOf()}`);
   await page.getByText("Found <img src=x onerror=alert(4)>").waitFor();
   expect(await page.getByRole("link", { name: "another" }).getAttribute("rel")).toContain("noreferrer");

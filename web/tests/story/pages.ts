@@ -1,4 +1,4 @@
-/** Every page: open to all in both themes, narrow and wide; without what a viewer may not do; and under another tenant, without a word of this one. */
+/** Every page: accessible in both themes and sizes, without actions that a viewer may not perform, and without data for other tenants. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { admin, barriers, browser, context, expectOpenToAll, go, paint, page, PHONE, shot, signIn, signInByToken, URL, watch, WIDE } from "./browser";
@@ -6,12 +6,12 @@ import { admin, barriers, browser, context, expectOpenToAll, go, paint, page, PH
 const OF_AN_EXPERIMENT = ["", "/trials", "/analysis", "/search", "/timeline", "/logs", "/config", "/code"];
 const OF_A_TRIAL = ["", "/media", "/logs", "/checkpoints", "/runs", "/events"];
 const OF_THE_CLUSTER = ["/map", "/queue", "/machines", "/usage", "/cost"];
-const OF_THE_ADMINISTRATION = ["/people", "/groups", "/roles", "/tokens", "/limits", "/policies", "/webhooks", "/audit", "/tenants"];
-/** What only who may change something is shown. */
-const CHANGES = /^(New |Fork|Pause$|Resume|Cancel$|Kill|Archive|Labels|Register|Edit|Set |Bring |Agree|Turn down|Drain|Give |Make |Delete|Take (?!\d)|Add a m|More)/;
+const OF_THE_ADMINISTRATION = ["/users", "/groups", "/roles", "/tokens", "/limits", "/policies", "/webhooks", "/audit", "/tenants"];
+/** Names of buttons that only users with write permissions may see. */
+const CHANGES = /^(New |Fork|Pause$|Resume|Cancel$|Kill|Archive|Labels|Register|Edit|Set |Change |Approve|Reject|Drain|Undrain|Assign |Create |Delete|Remove (?!\d)|Revoke|Enable|Disable|Add (?!\d)|More)/;
 
 let places: string[];
-/** What stands on these pages and must stand on no other tenant's. */
+/** Texts of these pages that must not appear for another tenant. */
 let words: string[];
 
 describe("every page", () => {
@@ -37,7 +37,7 @@ describe("every page", () => {
     words = ["quadratic", "parabola", "onerror", "nightly", "restarted", first.id, first.best.trial, model.id];
   });
 
-  it("keeps nobody out of any page, light and wide, dark and on a phone", { timeout: 240_000 }, async () => {
+  it("passes axe on every page, light and wide, dark and on a phone", { timeout: 240_000 }, async () => {
     const barred: string[] = [];
     for (const place of places) {
       await go(page, place);
@@ -52,8 +52,8 @@ describe("every page", () => {
     expect(barred).toEqual([]);
   });
 
-  it("opens again by its address what was looked at closely", async () => {
-    for (const [place, what] of [["/admin/people", /^vic/], ["/cluster", /^w-/]] as const) {
+  it("reopens dialogs from the URL", async () => {
+    for (const [place, what] of [["/admin/users", /^vic/], ["/cluster", /^w-/]] as const) {
       await go(page, place);
       await page.getByRole("main").getByText(what).first().click();
       await page.getByRole("dialog").getByRole("heading").first().waitFor();
@@ -66,7 +66,7 @@ describe("every page", () => {
     expect(new globalThis.URL(page.url()).search).toBe("");
   });
 
-  it("shows nobody on any page what they may not do", { timeout: 120_000 }, async () => {
+  it("hides actions without permission", { timeout: 120_000 }, async () => {
     const { other, odd } = await visitor();
     await signIn(other, "vic");
     const offered: string[] = [];
@@ -80,7 +80,7 @@ describe("every page", () => {
     await other.context().close();
   });
 
-  it("leads who may read no experiment to a room of theirs, and asks for nothing that is not", async () => {
+  it("redirects users without access to experiments, and requests no forbidden data", async () => {
     const { other, odd } = await visitor("/");
     const asked: string[] = [];
     other.on("response", (answer) => answer.status() === 403 && asked.push(answer.url()));
@@ -95,17 +95,17 @@ describe("every page", () => {
     await other.context().close();
   });
 
-  it("shows another tenant nothing of this one, by whatever address", { timeout: 120_000 }, async () => {
+  it("shows no data of this tenant to another tenant", { timeout: 120_000 }, async () => {
     const name = `other-${Date.now()}`;
     const made = await admin<{ secret: string }>("POST", "/v1/tenants", { name });
     const { other, odd } = await visitor();
     await signInByToken(other, made.secret);
-    await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+    await other.getByRole("navigation", { name: "Main" }).waitFor();
     const seen: string[] = [];
     for (const place of places) {
       await go(other, place);
       const shown = await other.content();
-      // The address itself stands in what says that nothing is there.
+      // The not-found text contains the URL itself.
       seen.push(...words.filter((word) => !place.includes(word) && shown.includes(word)).map((word) => `${place}: ${word}`));
     }
     expect(seen).toEqual([]);

@@ -1,8 +1,8 @@
-/** Who has no password here: in by the provider that the site shows on its sign-in page. */
+/** Sign-in with a provider that the sign-in page offers. */
 import { expect, it } from "vitest";
 import { browser, context, expectOpenToAll, shot, URL } from "./browser";
 
-it("comes back from the provider to where one was going", async ({ skip }) => {
+it("returns from the provider to the requested page", async ({ skip }) => {
   const { providers } = (await (await fetch(`${URL}/v1/sign-in/ways`)).json()) as { providers: { label: string }[] };
   const [provider] = providers;
   if (!provider) return skip("this platform shows no provider");
@@ -16,7 +16,7 @@ it("comes back from the provider to where one was going", async ({ skip }) => {
   await way.click();
   await other.locator("input[name=sub]").fill("cleo");
   await other.getByRole("button", { name: "Authorize" }).click();
-  await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+  await other.getByRole("navigation", { name: "Main" }).waitFor();
   expect(new globalThis.URL(other.url()).pathname).toBe("/models");
   const readable = await other.evaluate(() => document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage));
   expect(readable).not.toContain("mss_");

@@ -1,23 +1,23 @@
-/** Why something waits: its place, who has what it waits for, when it will start, and what would let it start. */
+/** Explanations of waiting trials, and killing one. */
 import { it } from "vitest";
 import { admin, expectOpenToAll, open, page, shot } from "./browser";
 
-it("says why a trial waits, who has what it waits for, and what would help", async () => {
+it("explains why a trial waits, which runs hold the slots and what would help", async () => {
   const first = await begin("sleep 600", await allSlots());
   const second = await begin("true", 1);
   await open(page, "/cluster/queue");
-  await page.getByRole("button", { name: new RegExp(`^Trial ${second}\\.1: why does it wait`) }).click();
-  const why = page.getByRole("complementary", { name: `Why trial ${second}.1 waits, or where it runs` });
+  await page.getByRole("button", { name: new RegExp(`^Trial ${second}\\.1: explain why it waits`) }).click();
+  const why = page.getByRole("complementary", { name: `Explanation of trial ${second}.1` });
   await why.getByRole("heading", { name: "Expected start" }).waitFor();
   await why.getByRole("link", { name: new RegExp(`^${first}\\.`) }).first().waitFor();
-  await why.getByRole("heading", { name: "What would let it start" }).waitFor();
+  await why.getByRole("heading", { name: "Changes that would start it" }).waitFor();
   await expectOpenToAll(page);
   await shot(page, "queue");
   await admin("POST", `/v1/experiments/${first}/kill`);
-  await page.getByText("Nothing of yours waits").waitFor({ timeout: 60_000 });
+  await page.getByText("None of your trials wait").waitFor({ timeout: 60_000 });
 });
 
-it("kills one trial that waits, once it is sure", async () => {
+it("kills a waiting trial after a confirmation", async () => {
   const first = await begin("sleep 600", await allSlots());
   const second = await begin("true", 1);
   await open(page, `/trials/${second}.1`);
@@ -35,7 +35,7 @@ async function allSlots(): Promise<number> {
   return items.reduce((sum, one) => sum + one.slots, 0);
 }
 
-/** An experiment of so many trials at once; its number. */
+/** Creates an experiment of concurrent trials and returns its number. */
 async function begin(entrypoint: string, trials: number): Promise<number> {
   const searcher = { name: "random", metric: "loss", max_trials: trials, max_concurrent_trials: trials };
   const config = { name: "waits", entrypoint, hyperparameters: { x: { type: "double", minval: 0, maxval: 1 } }, searcher, max_restarts: 0 };

@@ -1,7 +1,7 @@
 /**
- * Rows by the thousand: only those in sight are drawn. Columns are shown, hidden, made wider and sorted by; rows are ticked, and walked by keys
- * (arrows, Home, End; Enter opens, space ticks). They may stand in groups, each under a line that opens and closes it (right and left arrow).
- * On a phone each row is a card, where `card` says how.
+ * A table of thousands of rows, of which only visible ones are rendered. Columns can be hidden, resized and sorted by; rows can be selected and
+ * walked with the keyboard (arrows, Home, End; Enter opens, space selects). Rows can be grouped; right and left arrow open and close a group.
+ * On a phone each row is rendered by `card`.
  */
 import { getCoreRowModel, useReactTable, type ColumnDef, type Table } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -9,7 +9,7 @@ import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent }
 import { useIsPhone } from "../useIsPhone";
 import css from "./DataTable.module.css";
 import { Head } from "./Head";
-import { linesOf, stepOf, ticking } from "./lines";
+import { linesOf, stepOf, toggleSelection } from "./lines";
 import { LineView } from "./LineView";
 import type { Column, DataTableProps } from "./props";
 
@@ -40,14 +40,14 @@ export function DataTable<Item>(props: DataTableProps<Item>) {
     estimateSize: (index) => (lines[index]?.kind === "row" ? size : GROUP_PX),
     overscan: 12,
   });
-  const shown = virtual.getVirtualItems();
-  const isAtEnd = (shown.at(-1)?.index ?? -1) >= lines.length - 20;
+  const visible = virtual.getVirtualItems();
+  const isAtEnd = (visible.at(-1)?.index ?? -1) >= lines.length - 20;
   useEffect(() => virtual.measure(), [virtual, size]);
   useEffect(() => {
     if (isAtEnd && lines.length > 0) onEnd?.();
   }, [isAtEnd, lines.length, onEnd]);
   const tick = (index: number, isRange: boolean) => {
-    props.onTicked?.(ticking(props.ticked, lines.map((line) => line.id), index, isRange ? anchor : index));
+    props.onTicked?.(toggleSelection(props.ticked, lines.map((line) => line.id), index, isRange ? anchor : index));
     setAnchor(index);
   };
   const onKey = (event: KeyboardEvent) => {
@@ -62,7 +62,7 @@ export function DataTable<Item>(props: DataTableProps<Item>) {
     } else if (line?.kind === "row") {
       if (step === "open") props.onOpen?.(line.row.original, event.ctrlKey || event.metaKey);
       else if (props.onTicked) tick(at, event.shiftKey);
-    } else if (step === "turn") props.onTurn?.(line?.group.id ?? "");
+    } else if (step === "toggle") props.onToggle?.(line?.group.id ?? "");
     else line?.group.foot?.onOpen?.();
   };
   if (lines.length === 0 && props.empty) return <>{props.empty}</>;
@@ -80,7 +80,7 @@ export function DataTable<Item>(props: DataTableProps<Item>) {
     >
       {!isCards && <Head table={table} props={props} width={width} />}
       <div role="rowgroup" className={css.rows} style={{ height: virtual.getTotalSize(), minWidth: isCards ? undefined : width }}>
-        {shown.map(({ index, start }) => {
+        {visible.map(({ index, start }) => {
           const line = lines[index];
           if (line === undefined) return null;
           return (

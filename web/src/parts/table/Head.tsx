@@ -3,7 +3,7 @@ import { Icon } from "../Icon";
 import css from "./DataTable.module.css";
 import type { DataTableProps, Order } from "./props";
 
-/** What the columns are called, and the order that the rows have. */
+/** The column headings with the sort order. */
 export function Head<Item>({ table, props, width }: { table: Table<Item>; props: DataTableProps<Item>; width: number }) {
   const all = props.items.length > 0 && props.items.every((item) => props.ticked?.has(props.idOf(item)));
   return (
@@ -12,7 +12,7 @@ export function Head<Item>({ table, props, width }: { table: Table<Item>; props:
         <span role="columnheader" className={css.tick}>
           <input
             type="checkbox"
-            aria-label="Tick all that are loaded"
+            aria-label="Select all loaded rows"
             checked={all}
             onChange={() => props.onTicked?.(new Set(all ? [] : props.items.map(props.idOf)))}
           />
@@ -31,7 +31,7 @@ export function Head<Item>({ table, props, width }: { table: Table<Item>; props:
             style={{ width: header.getSize(), flexGrow: header.getSize() }}
           >
             {sort !== undefined && props.onOrder ? (
-              <button type="button" onClick={() => props.onOrder?.(turned(order, sort))}>
+              <button type="button" onClick={() => props.onOrder?.(nextOrder(order, sort))}>
                 {column?.header}
                 {order && <Icon name={order.isDown ? "arrowDown" : "arrowUp"} size={12} />}
               </button>
@@ -46,8 +46,8 @@ export function Head<Item>({ table, props, width }: { table: Table<Item>; props:
   );
 }
 
-/** Once: the greatest first; again: the least first; a third time: as the list comes. */
-function turned(order: Order | null, by: string): Order | null {
+/** Returns the order after a click: descending, then ascending, then the default. */
+function nextOrder(order: Order | null, by: string): Order | null {
   if (order === null) return { by, isDown: true };
   return order.isDown ? { by, isDown: false } : null;
 }

@@ -15,7 +15,7 @@ interface LineViewProps<Item> {
   onAt: () => void;
 }
 
-/** One line of a table, where it stands. */
+/** One line of a table. */
 export function LineView<Item>({ line, ...place }: LineViewProps<Item>) {
   if (line.kind === "row") return <RowLine {...place} row={line.row} id={line.id} />;
   return <GroupLine {...place} group={line.group} isFoot={line.kind === "foot"} />;
@@ -48,7 +48,7 @@ function RowLine<Item>({ row, id, index, start, isAt, isCards, props, tick, onAt
           <input
             type="checkbox"
             tabIndex={-1}
-            aria-label={`Tick row ${index + 1}`}
+            aria-label={`Select row ${index + 1}`}
             checked={isTicked}
             onClick={(event) => tick(index, event.shiftKey)}
             onChange={() => undefined}
@@ -75,9 +75,9 @@ function RowLine<Item>({ row, id, index, start, isAt, isCards, props, tick, onAt
   );
 }
 
-/** The line above the rows of a group, which opens and closes it, or the one below them. */
+/** The heading of a group, which opens and closes it, or the line below its rows. */
 function GroupLine<Item>({ group, isFoot, index, start, isAt, props, onAt }: Place<Item> & { group: Group<Item>; isFoot: boolean }) {
-  const act = isFoot ? group.foot?.onOpen : () => props.onTurn?.(group.id);
+  const act = isFoot ? group.foot?.onOpen : () => props.onToggle?.(group.id);
   return (
     <div
       role="row"
@@ -96,7 +96,7 @@ function GroupLine<Item>({ group, isFoot, index, start, isAt, props, onAt }: Pla
     >
       <span role="gridcell" aria-colspan={props.columns.length + (props.onTicked ? 1 : 0)} className={css.held}>
         {!isFoot && <Icon name={group.isOpen ? "chevronDown" : "chevronRight"} size={14} />}
-        {isFoot ? <span className={act && css.leads}>{group.foot?.said}</span> : group.head}
+        {isFoot ? <span className={act && css.leads}>{group.foot?.text}</span> : group.head}
       </span>
     </div>
   );

@@ -1,23 +1,23 @@
-/** The lines of a table, and how one walks and ticks them. Pure. */
+/** Lines of a table, keyboard steps and selection. Pure. */
 import type { Row } from "@tanstack/react-table";
 import type { ReactNode } from "react";
 
-/** Rows that have something in common, under a line of their own by which they are opened and closed. */
+/** Rows under a common heading that opens and closes them. */
 export interface Group<Item> {
   id: string;
   head: ReactNode;
   isOpen: boolean;
-  /** Those that are loaded, where it is open. */
+  /** The loaded items, if the group is open. */
   items: readonly Item[];
-  /** What stands below its rows, and what it leads to. */
-  foot?: { said: string; onOpen?: () => void };
+  /** A line below the rows, with an action. */
+  foot?: { text: string; onOpen?: () => void };
 }
 
 export type Line<Item> =
   | { kind: "row"; key: string; id: string; row: Row<Item> }
   | { kind: "head" | "foot"; key: string; id?: undefined; group: Group<Item> };
 
-/** Each row with its group's lines around it; an item may stand in several groups. */
+/** Returns the rows with the lines of their groups; an item can be in several groups. */
 export function linesOf<Item>(rows: readonly Row<Item>[], idOf: (item: Item) => string, groups?: readonly Group<Item>[]): Line<Item>[] {
   const lineOf = (row: Row<Item>, within = ""): Line<Item> => ({ kind: "row", key: within + idOf(row.original), id: idOf(row.original), row });
   if (groups === undefined) return rows.map((row) => lineOf(row));
@@ -25,14 +25,14 @@ export function linesOf<Item>(rows: readonly Row<Item>[], idOf: (item: Item) => 
   return groups.flatMap((group) => {
     const head: Line<Item> = { kind: "head", key: `${group.id} head`, group };
     if (!group.isOpen) return [head];
-    const held = rows.slice(at, (at += group.items.length)).map((row) => lineOf(row, `${group.id} `));
-    return [head, ...held, ...(group.foot ? [{ kind: "foot" as const, key: `${group.id} foot`, group }] : [])];
+    const own = rows.slice(at, (at += group.items.length)).map((row) => lineOf(row, `${group.id} `));
+    return [head, ...own, ...(group.foot ? [{ kind: "foot" as const, key: `${group.id} foot`, group }] : [])];
   });
 }
 
-/** The ticked ones after line `index` was turned; with those from `anchor` on to it, where a range was meant. Lines without an id are no rows. */
-export function ticking(ticked: ReadonlySet<string> | undefined, ids: readonly (string | undefined)[], index: number, anchor: number): Set<string> {
-  const next = new Set(ticked);
+/** Returns the selection after line `index` is toggled, for a range together with the lines from `anchor`. Lines without an id are not rows. */
+export function toggleSelection(selected: ReadonlySet<string> | undefined, ids: readonly (string | undefined)[], index: number, anchor: number): Set<string> {
+  const next = new Set(selected);
   const id = ids[index];
   if (id === undefined) return next;
   const isOn = !next.has(id);
@@ -45,8 +45,8 @@ export function ticking(ticked: ReadonlySet<string> | undefined, ids: readonly (
   return next;
 }
 
-/** What a key does at a line: go to another one, open what stands there, turn its group, or tick it; undefined where the key is none of the table's. */
-export type Step = { to: number } | "open" | "turn" | "tick" | undefined;
+/** Returns the effect of a key at a line: move, open, toggle the group or select the row; undefined for other keys. */
+export type Step = { to: number } | "open" | "toggle" | "select" | undefined;
 
 export function stepOf<Item>(key: string, lines: readonly Line<Item>[], at: number): Step {
   const line = lines[at];
@@ -54,10 +54,10 @@ export function stepOf<Item>(key: string, lines: readonly Line<Item>[], at: numb
   const move = moves[key];
   if (move !== undefined) return { to: Math.max(0, Math.min(lines.length - 1, move)) };
   if (line === undefined) return undefined;
-  if (key === "ArrowRight" && line.kind === "head") return line.group.isOpen ? { to: Math.min(lines.length - 1, at + 1) } : "turn";
-  if (key === "ArrowLeft") return line.kind === "head" ? (line.group.isOpen ? "turn" : undefined) : headOf(lines, at);
-  if (key === "Enter") return line.kind === "head" ? "turn" : "open";
-  if (key === " ") return line.kind === "head" ? "turn" : line.kind === "row" ? "tick" : undefined;
+  if (key === "ArrowRight" && line.kind === "head") return line.group.isOpen ? { to: Math.min(lines.length - 1, at + 1) } : "toggle";
+  if (key === "ArrowLeft") return line.kind === "head" ? (line.group.isOpen ? "toggle" : undefined) : headOf(lines, at);
+  if (key === "Enter") return line.kind === "head" ? "toggle" : "open";
+  if (key === " ") return line.kind === "head" ? "toggle" : line.kind === "row" ? "select" : undefined;
   return undefined;
 }
 

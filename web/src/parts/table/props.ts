@@ -1,4 +1,4 @@
-/** What a table is given. */
+/** Props of a table. */
 import type { ReactNode } from "react";
 import type { Group } from "./lines";
 
@@ -7,9 +7,9 @@ export interface Column<Item> {
   header: string;
   cell: (item: Item) => ReactNode;
   width?: number;
-  /** Numbers stand at the right. */
+  /** Aligned right, as numbers are. */
   end?: boolean;
-  /** The name that the list is sorted by; none: it cannot be. */
+  /** Field to sort by; undefined if the column cannot be sorted. */
   sort?: string;
 }
 
@@ -20,20 +20,20 @@ export interface Order {
 
 export interface DataTableProps<Item> {
   label: string;
-  /** All rows; where there are groups, those of the open ones in their order. */
+  /** All rows; with groups, the rows of the open ones in order. */
   items: readonly Item[];
   columns: readonly Column<Item>[];
   idOf: (item: Item) => string;
   groups?: readonly Group<Item>[];
-  onTurn?: (group: string) => void;
-  /** How many there are in all, where that is known; screen readers say it. */
+  onToggle?: (group: string) => void;
+  /** Total number of rows if known, for screen readers. */
   total?: number;
   order?: Order | null;
   onOrder?: (order: Order | null) => void;
   onOpen?: (item: Item, inNewTab: boolean) => void;
   ticked?: ReadonlySet<string>;
   onTicked?: (ticked: Set<string>) => void;
-  /** Called when the end comes into sight. */
+  /** Called when the end becomes visible. */
   onEnd?: () => void;
   card?: (item: Item) => ReactNode;
   empty?: ReactNode;

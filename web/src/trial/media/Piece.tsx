@@ -14,10 +14,10 @@ const MOST_ROWS = 100;
 const MOST_COLUMNS = 50;
 const MOST_LETTERS = 20_000;
 
-/** One piece, by its kind. What a script wrote is shown as pixels, numbers and text, and as nothing else. */
+/** One media item by kind. Content of scripts is shown only as pixels, numbers and text. */
 export function Piece({ trial, item }: { trial: string; item: Item }) {
   const { data, error } = useQuery({
-    queryKey: keys.standing("media content", { trial, id: item.id, sha256: item.sha256 }),
+    queryKey: keys.immutable("media content", { trial, id: item.id, sha256: item.sha256 }),
     queryFn: async ({ signal }) => bytesOf((await ask(api.GET("/v1/trials/{trial}/media/{media}/content", { params: { path: { trial, media: item.id } }, signal }))).base64),
     staleTime: Infinity,
     gcTime: 60_000,
@@ -56,7 +56,7 @@ function Picture({ bytes, type, called }: { bytes: Uint8Array<ArrayBuffer>; type
   return url === null ? null : <img src={url} alt={called} width={width} onLoad={(event) => setWidth(widthOf(event.currentTarget.naturalWidth))} onError={() => setBroken(true)} />;
 }
 
-/** Of a picture of few pixels each is drawn as a square that can be seen; others are as large as they are. */
+/** Enlarges images of few pixels so that each pixel is visible. */
 function widthOf(pixels: number): number | undefined {
   const times = Math.floor(LARGE_ENOUGH_PX / pixels);
   return times > 1 ? pixels * times : undefined;
@@ -75,7 +75,7 @@ function Rows({ table }: { table: Table | null }) {
   if (table === null) return <NotShown />;
   const columns = table.columns.slice(0, MOST_COLUMNS);
   return (
-    <div className={css.rows} tabIndex={0} role="region" aria-label="rows of the table">
+    <div className={css.rows} tabIndex={0} role="region" aria-label="table rows">
       <PlainTable>
         <thead>
           <tr>
@@ -100,14 +100,14 @@ function Rows({ table }: { table: Table | null }) {
       </PlainTable>
       {(table.rows.length > MOST_ROWS || table.columns.length > MOST_COLUMNS) && (
         <p className="muted">
-          Of {counted(table.rows.length, "row")} and {counted(table.columns.length, "column")} the first are shown.
+          Only the first of {counted(table.rows.length, "row")} and {counted(table.columns.length, "column")} are shown.
         </p>
       )}
     </div>
   );
 }
 
-/** Heights by the tallest bar; as wide as each bin reaches. */
+/** Histogram with bars as wide as their bins, scaled to the tallest. */
 function Histogram({ bars, called }: { bars: Bars | null; called: string }) {
   if (bars === null) return <NotShown />;
   const { edges, counts, others } = bars;
@@ -125,7 +125,7 @@ function Histogram({ bars, called }: { bars: Bars | null; called: string }) {
       <p className={`${css.ends} number muted`}>
         <span>{formatNumber(least)}</span>
         <span>
-          at most {formatNumber(tallest)} in a bin{others > 0 && `; ${formatNumber(others)} not finite`}
+          up to {formatNumber(tallest)} per bin{others > 0 && `; ${formatNumber(others)} not finite`}
         </span>
         <span>{formatNumber(greatest)}</span>
       </p>
@@ -134,5 +134,5 @@ function Histogram({ bars, called }: { bars: Bars | null; called: string }) {
 }
 
 function NotShown() {
-  return <p className="muted">This is not what its type says, and is not shown; `muster trial media download` fetches it as it is.</p>;
+  return <p className="muted">The content does not match its type and cannot be displayed. Run <code>muster trial media download</code> to get the file.</p>;
 }

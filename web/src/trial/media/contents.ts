@@ -1,13 +1,13 @@
-/** What pieces of media hold, read from bytes that a script wrote: whatever these are, the answer is what can be shown, or null. Pure. */
+/** Parses media from untrusted bytes: returns displayable content or null. Pure. */
 import type { Resource } from "@/api/types";
 
 export type Item = Resource<"MediaItem">;
 export type Name = Resource<"MediaName">;
 
-/** The types that are shown as pictures; no other word of a script's becomes a type here. */
+/** Types that are shown as images; other types of scripts are never used. */
 export const PICTURES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** As many bins as the SDK makes at most. */
+/** The SDK's maximum number of bins. */
 const MOST_BINS = 1024;
 
 export interface Table {
@@ -15,11 +15,11 @@ export interface Table {
   rows: unknown[][];
 }
 
-/** Bars from left to right: the edges of each, and its count. */
+/** Bars from left to right: edges and counts. */
 export interface Bars {
   edges: number[];
   counts: number[];
-  /** Values that are no finite numbers, which have no bar. */
+  /** Number of values that are not finite, which have no bar. */
   others: number;
 }
 
@@ -45,13 +45,13 @@ export function barsOf(bytes: Uint8Array): Bars | null {
   return isRow(found) && found.length === counts.length + 1 ? { edges: found, counts, others } : null;
 }
 
-/** Of pieces in the order of storing, those of the newest step up to `step`; of the newest of all where that is null. */
+/** Returns the items of the latest step up to `step`, or of the latest step if `step` is null. */
 export function piecesAt(items: readonly Item[], step: number | null): Item[] {
   const newest = items.reduce((found, one) => (step === null || one.step <= step ? Math.max(found, one.step) : found), -1);
   return items.filter((one) => one.step === newest);
 }
 
-/** A cell as it is read: texts as they are, the rest as JSON. */
+/** Formats a cell: strings as they are, other values as JSON. */
 export function cellText(cell: unknown): string {
   return typeof cell === "string" ? cell : cell == null ? "" : JSON.stringify(cell);
 }

@@ -6,35 +6,35 @@ import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Field } from "@/parts/Field";
 import { Secret } from "@/parts/Secret";
-import { Seeing } from "@/parts/Seeing";
+import { LoadForEdit } from "@/parts/LoadForEdit";
 import { useMay } from "@/session/session";
 import css from "./Admin.module.css";
 import { ADMIN, userQuery, type User } from "./data";
 import { DAY_S } from "./time";
 
-type Act = "token" | "password" | "turn";
+type Action = "token" | "password" | "disable";
 
-/** What can be done for one person or program: a token, a password, an end of its access. */
-export function PersonDialog({ user, onClose }: { user: User; onClose: () => void }) {
+/** Actions for one user or service account: create a token, set a password, disable or enable it. */
+export function UserDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const may = useMay();
-  const [act, setAct] = useState<Act | null>(null);
+  const [act, setAct] = useState<Action | null>(null);
   if (act === "token") return <NewUserToken user={user} onClose={onClose} />;
   if (act === "password") return <NewPassword user={user} onClose={onClose} />;
-  if (act === "turn") {
+  if (act === "disable") {
     return (
-      <Seeing title={user.name} query={userQuery(user.name)} onClose={onClose}>
-        {(seen) => <Turn seen={seen} onClose={onClose} />}
-      </Seeing>
+      <LoadForEdit title={user.name} query={userQuery(user.name)} onClose={onClose}>
+        {(seen) => <DisableUser seen={seen} onClose={onClose} />}
+      </LoadForEdit>
     );
   }
   return (
     <Dialog title={user.name} onClose={onClose}>
       <div className={css.acts}>
-        {may("token.manage") && !user.disabled_at && <Button icon="plus" onClick={() => setAct("token")}>Make it a token</Button>}
-        {may("access.manage") && user.kind === "person" && <Button icon="user" onClick={() => setAct("password")}>Set a password</Button>}
+        {may("token.manage") && !user.disabled_at && <Button icon="plus" onClick={() => setAct("token")}>Create token</Button>}
+        {may("access.manage") && user.kind === "person" && <Button icon="user" onClick={() => setAct("password")}>Set password</Button>}
         {may("access.manage") && (
-          <Button kind={user.disabled_at ? "plain" : "danger"} icon={user.disabled_at ? "play" : "stop"} onClick={() => setAct("turn")}>
-            {user.disabled_at ? "Let it in again" : "End its access"}
+          <Button kind={user.disabled_at ? "plain" : "danger"} icon={user.disabled_at ? "play" : "stop"} onClick={() => setAct("disable")}>
+            {user.disabled_at ? "Enable" : "Disable"}
           </Button>
         )}
       </div>
@@ -47,16 +47,16 @@ function NewUserToken({ user, onClose }: { user: User; onClose: () => void }) {
   const [days, setDays] = useState("30");
   return (
     <ActDialog
-      title={`A token for ${user.name}`}
-      verb="Make it"
+      title={`Create a token for ${user.name}`}
+      verb="Create"
       isReady={name !== "" && Number(days) > 0}
       act={() => ask(api.POST("/v1/users/{user}/tokens", { params: { path: { user: user.name } }, body: { name, scope: [], ttl_s: Math.round(Number(days) * DAY_S) } }))}
       stale={ADMIN}
       after={(made) => <Secret of={`token ${made.name}`} text={made.secret} />}
       onClose={onClose}
     >
-      <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} hint={`With it one does what ${user.name} may, now and later.`} />
-      <Field label="Days until it ends" inputMode="numeric" value={days} onChange={(event) => setDays(event.target.value)} />
+      <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} hint={`The token has all current and future permissions of ${user.name}.`} />
+      <Field label="Expires after (days)" inputMode="numeric" value={days} onChange={(event) => setDays(event.target.value)} />
     </ActDialog>
   );
 }
@@ -65,32 +65,32 @@ function NewPassword({ user, onClose }: { user: User; onClose: () => void }) {
   const [password, setPassword] = useState("");
   return (
     <ActDialog
-      title={`A password for ${user.name}`}
-      verb="Set it"
+      title={`Set a password for ${user.name}`}
+      verb="Save"
       isReady={password !== ""}
       act={() => ask(api.PUT("/v1/users/{user}/password", { params: { path: { user: user.name } }, body: { password } }))}
       stale={ADMIN}
-      said={`${user.name} signs in with the new password`}
+      done={`Password of ${user.name} set`}
       onClose={onClose}
     >
-      <Field label="Password" type="password" autoComplete="new-password" data-first value={password} onChange={(event) => setPassword(event.target.value)} hint={`The sessions of ${user.name} end. Tell it by a way that others do not read.`} />
+      <Field label="Password" type="password" autoComplete="new-password" data-first value={password} onChange={(event) => setPassword(event.target.value)} hint={`All sessions of ${user.name} end. Send the password over a private channel.`} />
     </ActDialog>
   );
 }
 
-function Turn({ seen, onClose }: { seen: Seen<User>; onClose: () => void }) {
+function DisableUser({ seen, onClose }: { seen: Seen<User>; onClose: () => void }) {
   const user = seen.value;
   const isOff = Boolean(user.disabled_at);
   return (
     <ActDialog
-      title={user.name}
-      verb={isOff ? "Let it in again" : "End its access"}
+      title={`${isOff ? "Enable" : "Disable"} ${user.name}`}
+      verb={isOff ? "Enable" : "Disable"}
       kind={isOff ? "primary" : "danger"}
       act={() => ask(api.PATCH("/v1/users/{user}", { params: { path: { user: user.name }, header: ifStill(seen) }, body: { disabled: !isOff, display_name: null } }))}
       stale={ADMIN}
       onClose={onClose}
     >
-      <p>{isOff ? "None of its tokens and sessions counts now." : "Its tokens and sessions end within seconds, and what it made stays."}</p>
+      <p>{isOff ? "Tokens and sessions of this user are refused now. Enabling the user lets it sign in again." : "Tokens and sessions of this user are refused within seconds. Its experiments and other data remain."}</p>
     </ActDialog>
   );
 }

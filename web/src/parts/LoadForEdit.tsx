@@ -4,15 +4,15 @@ import type { Seen } from "@/api/seen";
 import { Dialog } from "./Dialog";
 import { Loading, Trouble } from "./Notes";
 
-interface SeeingProps<Thing, Key extends QueryKey> {
+interface LoadForEditProps<Thing, Key extends QueryKey> {
   title: string;
   query: UseQueryOptions<Seen<Thing>, Error, Seen<Thing>, Key>;
   onClose: () => void;
   children: (seen: Seen<Thing>) => ReactNode;
 }
 
-/** A window in which something is changed: it begins with the thing as it is when the window opens, and keeps it. An answer that comes later belongs to somebody else's change. */
-export function Seeing<Thing, Key extends QueryKey>({ title, query, onClose, children }: SeeingProps<Thing, Key>) {
+/** Loads an object with its ETag for a dialog that changes it, and keeps that version: later responses contain changes of other users. */
+export function LoadForEdit<Thing, Key extends QueryKey>({ title, query, onClose, children }: LoadForEditProps<Thing, Key>) {
   const { data, error } = useQuery(query);
   const [first, setFirst] = useState<Seen<Thing> | null>(data ?? null);
   if (first === null && data !== undefined) setFirst(data);

@@ -4,28 +4,40 @@ import type { IconName } from "./Icon";
 import { Empty, Loading, Trouble } from "./Notes";
 import { PlainTable } from "./PlainTable";
 
-export interface ListedColumn<Item> {
+export interface QueryTableColumn<Item> {
   header: string;
   cell: (item: Item) => ReactNode;
-  /** Numbers stand at the right. */
+  /** Aligned right, as numbers are. */
   end?: boolean;
 }
 
-interface ListedProps<Item> {
-  asked: Pick<UseQueryResult<unknown>, "error" | "refetch">;
+interface QueryTableProps<Item> {
+  query: Pick<UseQueryResult<unknown>, "error" | "refetch">;
   items: readonly Item[] | undefined;
   idOf: (item: Item) => string;
-  columns: readonly ListedColumn<Item>[];
+  columns: readonly QueryTableColumn<Item>[];
+  /** Title of the empty state. */
   empty: string;
+  /** What the items are for. */
+  emptyText?: ReactNode;
+  /** A button that creates the first item. */
+  emptyAction?: ReactNode;
   icon?: IconName;
   onOpen?: (item: Item) => void;
 }
 
-/** A plain table of a few hundred things that were asked for, with what stands there while they load, are none or fail. One that opens is pressed anywhere, and by key at its first cell. */
-export function Listed<Item>({ asked, items, idOf, columns, empty, icon = "admin", onOpen }: ListedProps<Item>) {
-  if (asked.error) return <Trouble error={asked.error} retry={() => void asked.refetch()} />;
+/** A plain table of a query's result, up to a few hundred rows, with loading, empty and error states. A click anywhere in a row opens it; its first cell is a button for the keyboard. */
+export function QueryTable<Item>({ query, items, idOf, columns, empty, emptyText, emptyAction, icon = "admin", onOpen }: QueryTableProps<Item>) {
+  if (query.error) return <Trouble error={query.error} retry={() => void query.refetch()} />;
   if (items === undefined) return <Loading rows={5} />;
-  if (items.length === 0) return <Empty icon={icon} title={empty} />;
+  if (items.length === 0) {
+    return (
+      <Empty icon={icon} title={empty}>
+        {emptyText && <p>{emptyText}</p>}
+        {emptyAction && <p>{emptyAction}</p>}
+      </Empty>
+    );
+  }
   return (
     <PlainTable>
       <thead>
