@@ -237,7 +237,7 @@ class Provisioner:
         ]
         acts += [partial(self._kick, one) for one in plan.kills]
         acts += [partial(self._end_extra, worker, extra) for worker, extra in plan.extras]
-        acts += [partial(self._end, one) for one in plan.ends]
+        acts += [partial(self._end, one) for one in plan.terminations]
         for act in acts:
             if self._reaches("provisioner_before_effect"):
                 act()
@@ -277,7 +277,7 @@ class Provisioner:
         )
         for worker, bill in swept.bills.items():
             self._save(replace(known[worker], launched_at=bill.launched_at, ended_at=bill.ended_at))
-        for worker, machine in swept.ends:
+        for worker, machine in swept.terminations:
             with suppress(Transient):
                 self.cloud.terminate(worker, machine)
 

@@ -49,7 +49,7 @@ class Offer:
         return (self.price_per_hour or 0.0) / self.kind.slots or None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """A label for users: `spot g5.xlarge in us-east-1a`."""
         return " ".join(
             [

@@ -44,7 +44,7 @@ class LocalSite:
     gateway_url: str
     address: str = "127.0.0.1"
     devices: Sequence[str] = ()
-    patience_s: float = 20.0
+    stop_timeout_s: float = 20.0
 
 
 class LocalDriver:
@@ -53,7 +53,7 @@ class LocalDriver:
     name = "local"
     most_per_intent = 1000
     lateness = timedelta(0)
-    ends_strangers = False
+    terminates_orphans = False
     identity = None
 
     def __init__(self, site: LocalSite) -> None:
@@ -216,7 +216,7 @@ class LocalDriver:
     async def _end_by(self, handle: int, tree: Sequence[int]) -> None:
         """Send SIGTERM, and after the timeout SIGKILL, to the process and its descendants."""
         processes.send(handle, signal.SIGTERM)
-        if await _ended(handle, self._site.patience_s):
+        if await _ended(handle, self._site.stop_timeout_s):
             return
         _log.warning("a process did not exit after SIGTERM and was killed")
         processes.send(handle, signal.SIGKILL)
@@ -227,13 +227,13 @@ class LocalDriver:
         await _ended(handle, 5.0)
 
 
-async def _ended(handle: int, patience_s: float) -> bool:
+async def _ended(handle: int, stop_timeout_s: float) -> bool:
     """Wait for a process; its descriptor becomes readable when it ends."""
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     loop.add_reader(handle, over.set)
     try:
-        async with asyncio.timeout(patience_s):
+        async with asyncio.timeout(stop_timeout_s):
             await over.wait()
     except TimeoutError:
         return False

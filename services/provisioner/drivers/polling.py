@@ -49,8 +49,8 @@ class PollingDriver:
         return self._driver.lateness + MAX_AGE
 
     @property
-    def ends_strangers(self) -> bool:
-        return self._driver.ends_strangers
+    def terminates_orphans(self) -> bool:
+        return self._driver.terminates_orphans
 
     @property
     def identity(self) -> MachineIdentity | None:

@@ -80,7 +80,7 @@ def _check_offers(definition: PoolDefinition, offers: list[Offer]) -> None:
             f"these machines have slots of several kinds ({', '.join(sorted(kinds))}); a pool has only one"
         )
         raise Rejected("bad_pool", message, "kinds", "define one pool for each slot kind")
-    unpriced = [offer.words for offer in offers if offer.price_per_hour is None]
+    unpriced = [offer.label for offer in offers if offer.price_per_hour is None]
     if unpriced and (definition.order == "cheapest" or definition.budget_per_month is not None):
         message = f"the catalogue has no price for {', '.join(unpriced[:3])}"
         raise Rejected(

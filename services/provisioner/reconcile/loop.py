@@ -154,7 +154,7 @@ class Reconciler:
     def _world(
         self, pool: PoolView, view: Observation, seen: Mapping[WorkerId, Sighting], has_asked: bool
     ) -> PoolWorld:
-        standing = PoolStatus(
+        status = PoolStatus(
             pool.row.demand,
             pool.live,
             self._loads.idle_since,
@@ -165,7 +165,7 @@ class Reconciler:
             lack=self._lacks.get(pool.row.pool, Shortage()),
         )
         lateness = {name: driver.lateness for name, driver in self.means.drivers.items()}
-        return PoolWorld(pool.spec, standing, seen, self._absences.missed, lateness)
+        return PoolWorld(pool.spec, status, seen, self._absences.missed, lateness)
 
     def _remember(self, pool: PoolName, plan: PoolPlan, now: datetime) -> None:
         """Store what only this term knows: excess costs of machines, and shortages."""
@@ -286,4 +286,4 @@ class Reconciler:
 def _after(world: PoolWorld, plan: PoolPlan) -> list[Instance]:
     """Return all live instances after the plan's transitions."""
     moved_to = {before.id: after for before, after in plan.transitions}
-    return [moved_to.get(one.id, one) for one in world.standing.live]
+    return [moved_to.get(one.id, one) for one in world.status.live]

@@ -44,9 +44,9 @@ def _sku(description: str, rate: float, usage: str = "OnDemand") -> dict[str, An
         {"startUsageAmount": 1, "unitPrice": {"units": str(int(rate)), "nanos": round(rate % 1 * 1e9)}},
     ]
     pricing = [{"pricingExpression": {"tieredRates": tiers}}]
-    words = f"{description} running in Americas"
+    label = f"{description} running in Americas"
     return {
-        "description": words, "category": {"usageType": usage}, "serviceRegions": ["us-central1"], "pricingInfo": pricing,
+        "description": label, "category": {"usageType": usage}, "serviceRegions": ["us-central1"], "pricingInfo": pricing,
     }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def test_causes(code: str, cause: str) -> None:
 
 def test_a_refusal_says_what_where_and_the_way_out() -> None:
     told = refusal(
-        "VcpuLimitExceeded", "You have requested more vCPU capacity than your limit.", P5.words
+        "VcpuLimitExceeded", "You have requested more vCPU capacity than your limit.", P5.label
     ).reason
     assert told == (
         "AWS refused p5.48xlarge in us-east-1b: You have requested more vCPU capacity than your limit (VcpuLimitExceeded);"

@@ -20,7 +20,7 @@ ONE = {WorkerId("w-1"): Sighting(Presence.RUNNING, "i-1")}
 class Cloud:
     """Shows what it is told to, when it is let."""
 
-    name, most_per_intent, lateness, ends_strangers = "cloud", 5, timedelta(seconds=90), True
+    name, most_per_intent, lateness, terminates_orphans = "cloud", 5, timedelta(seconds=90), True
 
     def __init__(self) -> None:
         self.shows: Mapping[WorkerId, Sighting] | Exception = ONE

@@ -30,13 +30,13 @@ def planned(
     now: datetime = NOW,
 ) -> Sizing:
     live = [one for one, _ in machines]
-    standing = PoolStatus(
-        demand or Demand(heard_at=NOW),
+    status = PoolStatus(
+        demand or Demand(received_at=NOW),
         live,
         loads={one.worker: carried for one, carried in machines},
         wasted={one.worker: wasted for one in live},
     )
-    return with_migrations(pool, standing, plan_size(pool, standing, now), now)
+    return with_migrations(pool, status, plan_size(pool, status, now), now)
 
 
 def test_work_goes_back_to_spot_machines_in_two_steps() -> None:
@@ -93,7 +93,7 @@ def test_the_floor_of_others_than_spot_machines_stays() -> None:
 
 def test_nobody_is_moved_while_something_waits_or_where_the_pool_does_not_want_it() -> None:
     machines = [(of_offer(1, FIRM), load(1)), (of_offer(2, SPOT), load())]
-    assert not planned(machines, demand=Demand(waiting=8, largest=8, heard_at=NOW)).moved
+    assert not planned(machines, demand=Demand(waiting=8, largest=8, received_at=NOW)).moved
     assert not planned(machines, pool=spec(0, 9, offers=(SPOT, FIRM))).moved
 
 

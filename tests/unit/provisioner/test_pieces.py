@@ -20,7 +20,7 @@ POOL = spec(0, 100, offers=(SMALL, MIDDLE, LARGE))
 def rented(
     waiting: int, *sizes: tuple[int, int], pool: object = POOL, lack: Shortage | None = None
 ) -> list[int]:
-    demand = Demand(waiting=waiting, heard_at=NOW, largest=max(size for size, _ in sizes), sizes=sizes)
+    demand = Demand(waiting=waiting, received_at=NOW, largest=max(size for size, _ in sizes), sizes=sizes)
     assert isinstance(pool, type(POOL))
     found = plan_size(pool, PoolStatus(demand, [], lack=lack or Shortage()), NOW)
     return sorted(launch.offer.kind.slots for launch in found.launches for _ in launch.seats)
@@ -100,8 +100,8 @@ def test_while_more_is_asked_for_no_slot_is_rented_that_is_not_waited_for(arriva
     for at, more in enumerate([*arrivals, *[0] * 6]):
         waiting += more
         now = NOW + seconds(10 * at)
-        standing = PoolStatus(Demand(waiting, heard_at=now), live, lack=lack)
-        found = plan_size(patient, standing, now)
+        status = PoolStatus(Demand(waiting, received_at=now), live, lack=lack)
+        found = plan_size(patient, status, now)
         for launch in found.launches:
             live += [of_offer(seat, launch.offer, InstanceState.JOINING, now) for seat in launch.seats]
         lack = found.lack

@@ -79,7 +79,7 @@ async def test_drivers_bear_the_names_of_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "place", "words"),
+    ("before", "after", "place", "message"),
     [
         ("site: prod", "site: Prod!", "site", "pattern"),
         ("region: us-east-1", "region: us-east-1a", "providers.aws.aws.region", "pattern"),
@@ -102,8 +102,10 @@ async def test_drivers_bear_the_names_of_the_file(tmp_path: Path) -> None:
         ("site: prod", "site: [", None, "not YAML"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(before: str, after: str, place: str | None, words: str) -> None:
-    with pytest.raises(Rejected, match=re.escape(words)) as told:
+def test_what_is_wrong_is_said_with_its_place(
+    before: str, after: str, place: str | None, message: str
+) -> None:
+    with pytest.raises(Rejected, match=re.escape(message)) as told:
         read_providers(FILE.replace(before, after, 1))
     assert told.value.code == "bad_providers"
     assert told.value.place == place

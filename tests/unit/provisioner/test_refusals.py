@@ -27,7 +27,7 @@ ALL = (HERE, THERE, SPOT, ELSEWHERE)
 
 def held_by(cause: Cause) -> set[str]:
     hold = on_refused(None, HERE, LaunchRefusal(cause, "no"), NOW)
-    return {offer.words for offer in ALL if is_held(offer, [hold], NOW)}
+    return {offer.label for offer in ALL if is_held(offer, [hold], NOW)}
 
 
 @pytest.mark.parametrize("cause", get_args(Cause))

@@ -22,8 +22,8 @@ from tests.unit.provisioner.world import LONG_AGO, NOW, instance, offer, seconds
 S = InstanceState
 
 
-def demand(waiting: int = 0, idle: int = 0, soon: int = 0, heard_at: datetime = NOW) -> Demand:
-    return Demand(waiting, idle, soon, None, heard_at)
+def demand(waiting: int = 0, idle: int = 0, soon: int = 0, received_at: datetime = NOW) -> Demand:
+    return Demand(waiting, idle, soon, None, received_at)
 
 
 NONE, USUAL = Demand(), spec()
@@ -57,18 +57,18 @@ CASES = [
     Case(
         "a worker that has just joined answers the demand that is older",
         [instance(0), instance(1, since=NOW - seconds(1))],
-        demand(1, heard_at=NOW - seconds(2)),
+        demand(1, received_at=NOW - seconds(2)),
     ),
     Case(
         "but not the newer one",
         [instance(0), instance(1, since=NOW - seconds(2))],
-        demand(1, heard_at=NOW - seconds(1)),
+        demand(1, received_at=NOW - seconds(1)),
         launches=1,
     ),
     Case(
         "nor for long",
         [instance(0), instance(1, since=NOW - seconds(10))],
-        demand(1, heard_at=NOW - seconds(11)),
+        demand(1, received_at=NOW - seconds(11)),
         launches=1,
     ),
     Case(
@@ -158,7 +158,7 @@ def seats(sizing: Sizing) -> tuple[int, ...]:
 
 
 INSTANCES = st.lists(
-    st.sampled_from([state for state in S if state not in (S.GONE, S.LOST, S.FAILED)]), max_size=8
+    st.sampled_from([state for state in S if state not in (S.TERMINATED, S.LOST, S.FAILED)]), max_size=8
 )
 
 

@@ -97,7 +97,7 @@ def test_what_is_not_ours_has_no_intent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "cause"),
+    ("message", "cause"),
     [
         ("Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", "quota"),
         ("Invalid account or account/partition combination specified", "credentials"),
@@ -107,7 +107,7 @@ def test_what_is_not_ours_has_no_intent() -> None:
         ("Something unheard of", "unknown"),
     ],
 )
-def test_refusals_have_causes(words: str, cause: str) -> None:
-    told = refusal(words, "a100")
+def test_refusals_have_causes(message: str, cause: str) -> None:
+    told = refusal(message, "a100")
     assert told.cause == cause
-    assert words in told.reason
+    assert message in told.reason

@@ -29,7 +29,7 @@ class Demand:
     idle: int = 0
     soon: int = 0
     kind: SlotKind | None = None
-    heard_at: datetime | None = None
+    received_at: datetime | None = None
     largest: int = 0
     sizes: tuple[tuple[int, int], ...] = ()
     unaffordable: int = 0
@@ -50,9 +50,9 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class MonthlyBudget:
-    """A budget of this month and what was spent of it; `words` names it."""
+    """A budget of this month and what was spent of it; `label` names it."""
 
-    words: str
+    label: str
     limit: float
     spent: float
 

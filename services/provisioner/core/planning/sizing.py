@@ -152,7 +152,7 @@ def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:
 def _asked(spec: PoolSpec, status: PoolStatus) -> int:
     """Return the slots needed in addition to the existing ones, with the reserve."""
     demand, idle = status.demand, status.demand.idle
-    if demand.heard_at is None:
+    if demand.received_at is None:
         idle = sum(one.slots for one in status.live if one.state is InstanceState.READY and one.is_open)
     if demand.kind not in (None, spec.kind):
         return max(0, spec.reserve_slots - idle)
@@ -174,7 +174,7 @@ def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
     if one.state is not InstanceState.READY:
         return False
     is_fresh = now - one.since < SETTLES_IN
-    return is_fresh and (not one.is_open or demand.heard_at is None or demand.heard_at < one.since)
+    return is_fresh and (not one.is_open or demand.received_at is None or demand.received_at < one.since)
 
 
 def _room(spec: PoolSpec, status: PoolStatus) -> tuple[Capacity, MonthlyBudget | None]:
@@ -241,7 +241,7 @@ def _why_short(offers: Sequence[Offer], room: Capacity, budget: MonthlyBudget | 
         return None
     if budget is not None and not any(room.fits(offer) for offer in fitting):
         spent = f"{budget.spent:.2f} of {budget.limit:.2f} is spent"
-        return f"{budget.words}: {spent}, and one more machine could exceed it within the hour"
+        return f"{budget.label}: {spent}, and one more machine could exceed it within the hour"
     return "every machine available now would exceed the pool's limits on spot machines"
 
 
