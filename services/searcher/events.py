@@ -107,7 +107,7 @@ def trial_wanted(submission: Submission, config: ExperimentConfig, trial: Trial)
     return TrialWanted(
         trial_id=trial.id,
         experiment_id=submission.id,
-        version=trial.wish,
+        version=trial.request_version,
         request=trial.request,
         wanted=trial.wanted,
         decide_at=trial.decide_at,

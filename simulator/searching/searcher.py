@@ -267,7 +267,7 @@ class Searcher:
             trial=trial.id,
             tenant=row.tenant,
             experiment=row.experiment.id,
-            version=trial.wish,
+            version=trial.request_version,
             request=trial.request,
             wanted=trial.wanted,
             decide_at=trial.decide_at,

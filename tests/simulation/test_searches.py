@@ -150,7 +150,7 @@ def test_a_search_without_a_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def eagerly(changes: Changes, trial: Trial, reading: Any) -> bool:
-        return changes.is_going and trial.decide_at is not None
+        return changes.is_ongoing and trial.decide_at is not None
 
     monkeypatch.setattr("services.searcher.core.reducers.validations._is_due", eagerly)
     searches_fail("each verdict once")

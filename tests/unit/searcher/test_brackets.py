@@ -29,10 +29,10 @@ def test_no_place_stands_idle_while_trials_are_left(stop_once: bool, seed: int) 
     search, due = Search(chosen, SEED), dict[int, float]()
     begun: list[float] = []
 
-    def take(moves: SearchActions) -> None:
-        due.update({made.number: made.decide_at or 0.0 for made in moves.created})
-        due.update({step.trial: step.decide_at or 0.0 for step in moves.going_on})
-        begun.extend(made.decide_at or 0.0 for made in moves.created)
+    def take(actions: SearchActions) -> None:
+        due.update({made.number: made.decide_at or 0.0 for made in actions.created})
+        due.update({step.trial: step.decide_at or 0.0 for step in actions.resumed})
+        begun.extend(made.decide_at or 0.0 for made in actions.created)
 
     take(search.start())
     while due:
@@ -61,8 +61,8 @@ def test_a_journal_from_before_goes_on_with_brackets_apart() -> None:
     assert replay(chosen, SEED, journal) is None
 
 
-def _written(moves: SearchActions) -> list[JsonValue]:
+def _written(actions: SearchActions) -> list[JsonValue]:
     return [
         {"trial": each.number, "hyperparameters": each.point, "seed": each.seed, "decide_at": each.decide_at}
-        for each in moves.created
+        for each in actions.created
     ]

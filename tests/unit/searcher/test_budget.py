@@ -278,11 +278,11 @@ def test_a_run_is_counted_once_in_whatever_order_it_is_told() -> None:
     ledger = Ledger()
     first, over = SlotUsage(2, 0), SlotUsage(2, 0, HOUR_MS)
     for told in (over, first, over):
-        if ledger.is_news(1, 1, told):
+        if ledger.is_change(1, 1, told):
             ledger.take(1, 1, told)
     assert ledger.used(9 * HOUR_MS).slot_ms == 2 * HOUR_MS
     ledger.take(1, 2, SlotUsage(4, 2 * HOUR_MS, price=3.0))
-    assert ledger.is_news(1, 2, SlotUsage(1, 3 * HOUR_MS))
+    assert ledger.is_change(1, 2, SlotUsage(1, 3 * HOUR_MS))
     ledger.take(1, 2, SlotUsage(1, 3 * HOUR_MS, price=9.0))
     ledger.take(1, 2, SlotUsage(1, 0, 5 * HOUR_MS, price=9.0))
     used = ledger.of(1, 9 * HOUR_MS)

@@ -27,7 +27,7 @@ def test_the_first_trials_are_wanted_with_their_first_decision() -> None:
     decision = world.begin()
     assert decision.wanted == decision.changed == (1, 2, 3, 4)
     assert decision.is_announced
-    assert {(t.wanted, t.wish, t.request, t.decide_at) for t in world.trials.values()} == {
+    assert {(t.wanted, t.request_version, t.request, t.decide_at) for t in world.trials.values()} == {
         (DesiredState.RUN, 1, 1, 1.0)
     }
     assert len({trial.id for trial in world.trials.values()}) == 4
@@ -48,7 +48,7 @@ def test_one_verdict_at_each_decision_and_the_wish_carries_the_next() -> None:
     judged = world.validate(1, 1, 0.5)
     assert [(j.run, j.validation, j.verdict, j.decide_at) for j in judged.judged] == [(1, 1, "go_on", 3.0)]
     assert judged.wanted == (1,)
-    assert (world.trials[1].wish, world.trials[1].decide_at, world.trials[1].wanted) == (
+    assert (world.trials[1].request_version, world.trials[1].decide_at, world.trials[1].wanted) == (
         2,
         3.0,
         DesiredState.RUN,
@@ -163,8 +163,8 @@ def test_versions_rise_with_what_is_told() -> None:
     versions: dict[int, int] = {}
     for decision in world.decisions:
         for number in decision.wanted:
-            assert decision.trials[number].wish > wishes.get(number, 0)
-            wishes[number] = decision.trials[number].wish
+            assert decision.trials[number].request_version > wishes.get(number, 0)
+            wishes[number] = decision.trials[number].request_version
         for number in decision.changed:
             assert decision.trials[number].version > versions.get(number, 0)
             versions[number] = decision.trials[number].version

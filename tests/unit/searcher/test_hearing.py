@@ -118,10 +118,10 @@ class Driven:
                 self.told.append(("ended", trial, Observation(loss, None if ruling.at_top else float(step))))
                 self.take(self.search.on_ended(trial, TrialEnding.FINISHED))
 
-    def take(self, moves: SearchActions) -> None:
+    def take(self, actions: SearchActions) -> None:
         now = min(self.running.values(), default=0)
-        for made in moves.created:
+        for made in actions.created:
             self.points[made.number] = made.point
             self.told.append(("proposed", made.number, None))
-        for number in (*(made.number for made in moves.created), *(each.trial for each in moves.going_on)):
+        for number in (*(made.number for made in actions.created), *(each.trial for each in actions.resumed)):
             self.running[number] = now

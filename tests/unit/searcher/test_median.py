@@ -33,7 +33,7 @@ def test_a_trial_is_stopped_exactly_when_its_best_is_worse_than_the_median_of_th
     curves: dict[int, list[float]] = {}
     going = dict.fromkeys(range(1, 13), True)
     while any(going.values()):
-        trial = chance.choice([one for one, is_going in going.items() if is_going])
+        trial = chance.choice([one for one, is_ongoing in going.items() if is_ongoing])
         curve = curves.setdefault(trial, [])
         others = [
             fmean(one[: len(curve) + 1])

@@ -108,12 +108,12 @@ def test_a_sampler_goes_by_what_earlier_trials_came_to(sampler: str) -> None:
     for warmth in (told, NO_PRIOR_OBSERVATIONS):
         search, found = Search(chosen, SEED), []
         search.add_prior_observations(warmth)
-        moves = search.start()
-        while moves.created:
-            (made,) = moves.created
+        actions = search.start()
+        while actions.created:
+            (made,) = actions.created
             found.append(far(made.point))
             search.observe(made.number, Scores(found[-1]))
-            moves = search.on_ended(made.number, TrialEnding.FINISHED)
+            actions = search.on_ended(made.number, TrialEnding.FINISHED)
         distances.append(sum(found))
     assert distances[0] < distances[1]
 

@@ -170,7 +170,7 @@ class Trial(NamedTuple):
 
     Attributes:
         version: Version of `trial.changed`.
-        wish: Version of the request to the scheduler (`trial.wanted`).
+        request_version: Version of the request to the scheduler (`trial.wanted`).
         request: Number of the current request.
         is_stopped: Whether the search ended it; `is_at_top` if it reached its maximum time.
         is_held: Whether the search paused it; resuming the experiment does not resume it.
@@ -194,7 +194,7 @@ class Trial(NamedTuple):
     state: TrialState = TRIAL.initial
     version: int = 0
     wanted: DesiredState = DesiredState.RUN
-    wish: int = 0
+    request_version: int = 0
     request: int = 1
     is_stopped: bool = False
     is_at_top: bool = False

@@ -63,14 +63,14 @@ class OperationEffects:
 
     Attributes:
         starts: Trials to create. `withdrawn` are requested trials that are no longer wanted.
-        going_on: Trials that continue, whether they are paused or running.
+        resumed: Trials that continue, whether they are paused or running.
         stopped: Trials to stop.
         dropped: Keys of trials that end before they started.
     """
 
     starts: list[StartTrial] = field(default_factory=list)
     withdrawn: list[StartTrial] = field(default_factory=list)
-    going_on: list[ResumeTrial] = field(default_factory=list)
+    resumed: list[ResumeTrial] = field(default_factory=list)
     stopped: list[int] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
 
@@ -107,7 +107,7 @@ class Custom(FixedSizeMethod):
         """Return the driver program's name for a trial."""
         return self._of_trial[trial]
 
-    def tell(self, operations: Iterable[Operation]) -> OperationEffects:
+    def apply(self, operations: Iterable[Operation]) -> OperationEffects:
         """Apply operations in order.
 
         Raises:
@@ -181,7 +181,7 @@ class Custom(FixedSizeMethod):
             case OperationKind.CREATE:
                 self._create(operation, place, answer)
             case OperationKind.GO_ON:
-                self._go_on(self._named(operation.key, f"{place}.key"), operation.until, answer)
+                self._resume(self._named(operation.key, f"{place}.key"), operation.until, answer)
             case OperationKind.STOP:
                 self._stop(self._named(operation.key, f"{place}.key"), answer)
             case OperationKind.PROGRESS:
@@ -216,12 +216,12 @@ class Custom(FixedSizeMethod):
         self._runners[operation.key] = _Runner(operation, start, operation.until)
         answer.starts.append(start)
 
-    def _go_on(self, runner: _Runner, until: float | None, answer: OperationEffects) -> None:
+    def _resume(self, runner: _Runner, until: float | None, answer: OperationEffects) -> None:
         if runner.is_over or runner.until is None or (until is not None and until <= runner.until):
             return
         runner.until, runner.is_undecided = until, False
         if runner.trial is not None:
-            answer.going_on.append(ResumeTrial(runner.trial, until))
+            answer.resumed.append(ResumeTrial(runner.trial, until))
 
     def _stop(self, runner: _Runner, answer: OperationEffects) -> None:
         if runner.is_over:

@@ -147,7 +147,7 @@ class _Bracket:
         for index in reversed(range(len(self._rungs) - 1)):
             wait = self._rungs[index].wait
             if wait and self._fate(index, wait[0]):
-                return self._let_go_on(wait.pop(0)[1])
+                return self._resume(wait.pop(0)[1])
         if self._requested < self.trials:
             self._requested += 1
             return StartTrial(branch)
@@ -175,7 +175,7 @@ class _Bracket:
             below = rung.target
         return done, planned
 
-    def _let_go_on(self, trial: int) -> ResumeTrial:
+    def _resume(self, trial: int) -> ResumeTrial:
         runner = self._runners[trial]
         self._pass(runner, runner.held or 0.0)
         runner.held, runner.is_parked = None, False

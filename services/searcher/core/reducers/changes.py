@@ -79,7 +79,7 @@ class Changes:
         search: The mutable search that reducers advance; `journal` records each step of it.
         judged: Verdicts on validations, in the order of the decisions.
         is_announced: Whether the experiment's state is published at once.
-        going_on, copies: Steps of the search that wait for trials to be loaded.
+        resuming, copies: Steps of the search that wait for trials to be loaded.
         ending: How every trial must end because the whole search ends.
         invalidated: The trial whose result was the experiment's best and no longer counts.
     """
@@ -101,7 +101,7 @@ class Changes:
         self.now = now
         self.judged: list[ValidationVerdict] = []
         self.is_announced = False
-        self.going_on: dict[int, ResumeTrial] = {}
+        self.resuming: dict[int, ResumeTrial] = {}
         self.copies: list[Proposal] = []
         self.ending: DesiredState | None = None
         self.invalidated: Trial | None = None
@@ -117,7 +117,7 @@ class Changes:
     @property
     def missing(self) -> list[int]:
         """Trials to resume or copy that are not loaded, for `go_on`."""
-        return sorted({*self.going_on, *(each.source for each in self.copies if each.source is not None)})
+        return sorted({*self.resuming, *(each.source for each in self.copies if each.source is not None)})
 
     @property
     def needs_bests(self) -> bool:
@@ -132,14 +132,14 @@ class Changes:
     # --- the experiment
 
     @property
-    def is_going(self) -> bool:
+    def is_ongoing(self) -> bool:
         """Whether the search is active or paused."""
         return self.experiment.state in ONGOING
 
     @property
     def abandons_paused(self) -> bool:
         """Whether the only trials left are paused by the search and will never resume."""
-        return self.search.is_exhausted and self.search.has_paused_trials and self.is_going
+        return self.search.is_exhausted and self.search.has_paused_trials and self.is_ongoing
 
     def move(self, trigger: ExperimentTrigger) -> None:
         """Apply a transition to the experiment and publish it."""
@@ -180,9 +180,9 @@ class Changes:
     def want(self, trial: Trial, wanted: DesiredState) -> Trial:
         """Change the desired state of an open request."""
         if wanted in (DesiredState.STOP, DesiredState.CANCEL, DesiredState.KILL):
-            trial = trial.moved(TrialTrigger.TOLD)
+            trial = trial.moved(TrialTrigger.STOP_REQUESTED)
         self._wanted[trial.number] = None
-        return self.put(changed(trial, wanted=wanted, wish=trial.wish + 1))
+        return self.put(changed(trial, wanted=wanted, request_version=trial.request_version + 1))
 
     def want_again(self, trial: Trial) -> None:
         """Open a new request for a parked trial."""

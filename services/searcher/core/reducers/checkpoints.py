@@ -16,7 +16,7 @@ def on_checkpoint(changes: Changes, news: CheckpointNews) -> None:
         changes.put(changed(trial, checkpoint=found if found.is_good else None), is_dirty=False)
         return
     trial = changes.put(trial.with_checkpoint(found), is_dirty=False)
-    if found.is_good and changes.is_going and search.awaits_checkpoint(trial.number):
+    if found.is_good and changes.is_ongoing and search.awaits_checkpoint(trial.number):
         search.on_stored(trial.number)
         changes.journal.stored(trial.number)
     settle(changes, trial)

@@ -44,15 +44,15 @@ def close(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
     closed = replace(closed, reason=_reason_of(trial, closed))
     trial = changed(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
     trial = changes.put(trial.moved(TrialTrigger.CLOSED))
-    if closed.outcome == "rejected" and changes.is_going:
+    if closed.outcome == "rejected" and changes.is_ongoing:
         stop(changes, ExperimentTrigger.REJECT, closed.reason, DesiredState.KILL)
     is_complete = trial.is_complete()
     if is_complete:
         _observe(changes, trial, closed)
     ending = ending_of(trial, closed.outcome)
-    moves = changes.search.on_ended(trial.number, ending)
-    changes.journal.ended(trial.number, ending, moves)
-    fill(changes, moves)
+    actions = changes.search.on_ended(trial.number, ending)
+    changes.journal.ended(trial.number, ending, actions)
+    fill(changes, actions)
     changes.measure()
     trial = changes.trials[trial.number]
     if is_complete:

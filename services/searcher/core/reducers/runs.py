@@ -47,7 +47,7 @@ def on_closed(changes: Changes, end: RequestEnd) -> None:
     if end.request != trial.request or not trial.is_open:
         return
     is_ending = trial.is_stopped or trial.wanted is DesiredState.KILL
-    if closed.outcome == "parked" and changes.is_going and not is_ending:
+    if closed.outcome == "parked" and changes.is_ongoing and not is_ending:
         _park(changes, changed(trial, run=max(trial.run, closed.runs)))
     else:
         close(changes, trial, closed)
@@ -63,9 +63,9 @@ def _hold(changes: Changes, number: int, run: int, holding: SlotUsage | None) ->
     if holding is None:
         return
     trial, spending = changes.trials[number], changes.search.spending
-    if trial.account.is_news(run, holding):
-        changes.put(changed(trial, account=trial.account.told(run, holding)), is_dirty=False)
-    if spending.is_counting and spending.is_news(number, run, holding):
+    if trial.account.is_change(run, holding):
+        changes.put(changed(trial, account=trial.account.with_usage(run, holding)), is_dirty=False)
+    if spending.is_counting and spending.is_change(number, run, holding):
         spending.on_holding(number, run, holding)
         changes.journal.held(number, run, holding)
 

@@ -41,7 +41,7 @@ def on_rollback(changes: Changes, rollback: Rollback) -> None:
     if trial.is_final or trial.best is None or trial.best.step <= rollback.step:
         return
     marks = []
-    for step, values in rollback.standing:
+    for step, values in rollback.valid:
         result = Result(trial.number, rollback.run, 0, step, values)
         reading = read_result(changes.config, changes.objectives, result)
         if isinstance(reading, Reading):
@@ -54,13 +54,13 @@ def on_rollback(changes: Changes, rollback: Rollback) -> None:
 def _refuse(changes: Changes, trial: Trial, result: Result, missing: str) -> None:
     """End the experiment, because a validation lacks what the search needs."""
     changes.answer(trial, result, "stop")
-    if changes.is_going:
+    if changes.is_ongoing:
         stop(changes, ExperimentTrigger.FAIL, missing, DesiredState.KILL)
 
 
 def _is_due(changes: Changes, trial: Trial, reading: Reading) -> bool:
     """Whether the search decides about the trial now."""
-    return changes.is_going and trial.decide_at is not None and reading.time >= trial.decide_at
+    return changes.is_ongoing and trial.decide_at is not None and reading.time >= trial.decide_at
 
 
 def _carry_out(changes: Changes, trial: Trial, result: Result, decision: RungDecision) -> None:

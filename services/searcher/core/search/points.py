@@ -20,7 +20,7 @@ class PointSource:
         """Add points to try before any proposal."""
         self._first.extend(points)
 
-    def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
+    def restore_suggestions(self, suggestions: Mapping[int, Suggestion]) -> None:
         """Add the recorded points of trials that are about to be created again."""
         self._given.update(suggestions)
 
