@@ -88,7 +88,9 @@ async def test_a_machine_that_cannot_serve_is_ended_and_the_pool_says_why(
         await rented.world.is_told(worker, "failed")
 
         def says_why() -> bool:
-            faults = [one.fault or "" for one in rented.world.told(ProviderChanged) if one.pool == RENTED]
+            faults = [
+                one.fault or "" for one in rented.world.published(ProviderChanged) if one.pool == RENTED
+            ]
             return any(f"{message}, next attempt at" in one and f"{reason}: " in one for one in faults)
 
         await eventually(says_why)
@@ -96,5 +98,5 @@ async def test_a_machine_that_cannot_serve_is_ended_and_the_pool_says_why(
 
 
 def _workers(rented: Rented, state: str) -> set[str]:
-    told = rented.world.told(InstanceChanged)
-    return {one.worker for one in told if one.pool == RENTED and one.state == state}
+    published = rented.world.published(InstanceChanged)
+    return {one.worker for one in published if one.pool == RENTED and one.state == state}

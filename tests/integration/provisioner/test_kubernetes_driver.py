@@ -252,6 +252,6 @@ def test_the_server_holds_objects_against_the_schema() -> None:
             "gpus": 8,
         }
     }
-    told = "\n".join(problems("V1Pod", pod, "pod"))
+    problems_text = "\n".join(problems("V1Pod", pod, "pod"))
     for fault in ('unknown field "gpus"', "limits.cpu: 4 is no str", "`name`, must not be `None`"):
-        assert fault in told
+        assert fault in problems_text

@@ -130,8 +130,8 @@ async def test_prices_are_brought_and_the_rest_of_the_catalogue_stays(
 ) -> None:
     wish = _wish(tmp_path, aws)
     await asyncio.to_thread(lambda: refresh(wish, as_json=True, at=At(price_list)))
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    zones = [one["zone"] for one in told]
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    zones = [one["zone"] for one in lines]
     assert "us-east-1a" in zones and zones == sorted(zones)
     g5, a100 = yaml.safe_load(wish.catalogue.read_text())["kinds"]
     assert a100["prices"] == [{"on_demand": 9.6}]

@@ -148,12 +148,12 @@ def test_a_constant_demand_comes_to_rest(slots: int, reserve: int, minimum: int)
     for step in range(40):
         now = NOW + seconds(30 * step)
         there = sum(one.slots for one in live)
-        told = Demand(max(0, slots - there), max(0, there - slots), received_at=now)
+        demand = Demand(max(0, slots - there), max(0, there - slots), received_at=now)
         spare, idle = max(0, there - slots), {}
         for one in reversed(live):
             if one.slots <= spare:
                 idle[one.worker], spare = LONG_AGO, spare - one.slots
-        found = plan_size(pool, PoolStatus(told, live, idle), now)
+        found = plan_size(pool, PoolStatus(demand, live, idle), now)
         gone = {one.id for one in found.drains}
         new = [launch.offer for launch in found.launches for _ in launch.seats]
         live = [one for one in live if one.id not in gone]

@@ -50,8 +50,8 @@ def test_newer_versions_tell_numbers_and_states_in_another_way() -> None:
     "state", ["COMPLETED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "PREEMPTED", "COMPLETING"]
 )
 def test_jobs_that_have_ended_hold_no_machine(state: str) -> None:
-    for told in (state, ["RUNNING", state]):
-        (seen,) = sightings_of(read_jobs({"jobs": [record(job_state=told)]}), "site").values()
+    for job_states in (state, ["RUNNING", state]):
+        (seen,) = sightings_of(read_jobs({"jobs": [record(job_state=job_states)]}), "site").values()
         assert seen.presence is Presence.ENDED
 
 
@@ -108,6 +108,6 @@ def test_what_is_not_ours_has_no_intent() -> None:
     ],
 )
 def test_refusals_have_causes(message: str, cause: str) -> None:
-    told = refusal(message, "a100")
-    assert told.cause == cause
-    assert message in told.reason
+    refused = refusal(message, "a100")
+    assert refused.cause == cause
+    assert message in refused.reason

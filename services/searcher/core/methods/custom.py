@@ -114,10 +114,10 @@ class Custom(FixedSizeMethod):
             Rejected: An operation names a trial that was never created.
             Conflict: A key belongs to another trial, or the search was shut down.
         """
-        answer = OperationEffects()
+        effects = OperationEffects()
         for index, operation in enumerate(operations):
-            self._take(operation, f"operations[{index}]", answer)
-        return answer
+            self._take(operation, f"operations[{index}]", effects)
+        return effects
 
     def named_by(self, operations: Sequence[Operation]) -> list[int]:
         """Return the trials that the operations affect. Shutdown and failure affect all trials that wait for a decision."""
@@ -176,20 +176,20 @@ class Custom(FixedSizeMethod):
     def _runner(self, trial: int) -> _Runner:
         return self._runners[self._of_trial[trial]]
 
-    def _take(self, operation: Operation, place: str, answer: OperationEffects) -> None:
+    def _take(self, operation: Operation, place: str, effects: OperationEffects) -> None:
         match operation.verb:
             case OperationKind.CREATE:
-                self._create(operation, place, answer)
+                self._create(operation, place, effects)
             case OperationKind.GO_ON:
-                self._resume(self._named(operation.key, f"{place}.key"), operation.until, answer)
+                self._resume(self._named(operation.key, f"{place}.key"), operation.until, effects)
             case OperationKind.STOP:
-                self._stop(self._named(operation.key, f"{place}.key"), answer)
+                self._stop(self._named(operation.key, f"{place}.key"), effects)
             case OperationKind.PROGRESS:
                 self._share = max(self._share, operation.share or 0.0)
             case OperationKind.SHUTDOWN | OperationKind.FAIL:
-                self._shut_down(answer)
+                self._shut_down(effects)
 
-    def _create(self, operation: Operation, place: str, answer: OperationEffects) -> None:
+    def _create(self, operation: Operation, place: str, effects: OperationEffects) -> None:
         known = self._runners.get(operation.key)
         if known is not None:
             if known.created != operation:
@@ -214,34 +214,34 @@ class Custom(FixedSizeMethod):
         start = StartTrial(branch=len(self._keys), point=operation.point, source=source)
         self._keys.append(operation.key)
         self._runners[operation.key] = _Runner(operation, start, operation.until)
-        answer.starts.append(start)
+        effects.starts.append(start)
 
-    def _resume(self, runner: _Runner, until: float | None, answer: OperationEffects) -> None:
+    def _resume(self, runner: _Runner, until: float | None, effects: OperationEffects) -> None:
         if runner.is_over or runner.until is None or (until is not None and until <= runner.until):
             return
         runner.until, runner.is_undecided = until, False
         if runner.trial is not None:
-            answer.resumed.append(ResumeTrial(runner.trial, until))
+            effects.resumed.append(ResumeTrial(runner.trial, until))
 
-    def _stop(self, runner: _Runner, answer: OperationEffects) -> None:
+    def _stop(self, runner: _Runner, effects: OperationEffects) -> None:
         if runner.is_over:
             return
         runner.is_over = True
         if runner.trial is not None:
-            answer.stopped.append(runner.trial)
+            effects.stopped.append(runner.trial)
             return
-        answer.dropped.append(runner.created.key)
-        if runner.start in answer.starts:
-            answer.starts.remove(runner.start)
+        effects.dropped.append(runner.created.key)
+        if runner.start in effects.starts:
+            effects.starts.remove(runner.start)
         else:
-            answer.withdrawn.append(runner.start)
+            effects.withdrawn.append(runner.start)
 
-    def _shut_down(self, answer: OperationEffects) -> None:
+    def _shut_down(self, effects: OperationEffects) -> None:
         """Keep requested trials, and stop those that wait for a decision."""
         self._is_shut = True
         for runner in self._runners.values():
             if runner.is_undecided:
-                self._stop(runner, answer)
+                self._stop(runner, effects)
 
     def _named(self, key: str, place: str) -> _Runner:
         runner = self._runners.get(key)

@@ -209,15 +209,15 @@ class Search:
             raise Conflict(
                 "not_driven", f"the searcher is '{name}'; only 'custom' takes operations of a program"
             )
-        answer = self._driven.apply(completed(self._config, operations))
-        for start in answer.withdrawn:
+        effects = self._driven.apply(completed(self._config, operations))
+        for start in effects.withdrawn:
             self._waiting.remove(start)
-        self._waiting.extend(self._method, answer.starts)
-        kept = [step for step in answer.resumed if step.trial not in self._held]
-        for step in answer.resumed:
+        self._waiting.extend(self._method, effects.starts)
+        kept = [step for step in effects.resumed if step.trial not in self._held]
+        for step in effects.resumed:
             if step.trial in self._held:
                 self._waiting.put(step)
-        return OperationResult(self._filled(), tuple(kept), tuple(answer.stopped), tuple(answer.dropped))
+        return OperationResult(self._filled(), tuple(kept), tuple(effects.stopped), tuple(effects.dropped))
 
     def widen(self, limit: int) -> SearchActions:
         """Set the number of trials that may be open; open ones stay. Return what can start now."""
