@@ -46,7 +46,7 @@ def resolve(pool: PoolName, definition: PoolDefinition, catalogue: Catalogue) ->
         reserve_slots=definition.reserve_slots,
         spot=SpotRule(definition.spot_share, definition.on_demand_slots, definition.falls_back),
         batching_window=timedelta(seconds=definition.patience_s),
-        moves_runs=definition.moves_runs and any(offer.purchase == "spot" for offer in offers),
+        migrates_runs=definition.moves_runs and any(offer.purchase == "spot" for offer in offers),
         budget_per_month=definition.budget_per_month,
         labels=definition.labels,
     )

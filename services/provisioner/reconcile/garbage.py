@@ -1,4 +1,4 @@
-"""Terminate machines of ended instances and machines without a record. See `loop`, and `core/planning/sweeping`, which decides."""
+"""Terminate machines of ended instances and machines without a record. See `loop`, and `core/planning/garbage`, which decides."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

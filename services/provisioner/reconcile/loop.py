@@ -60,7 +60,7 @@ class Reconciler:
     woken: asyncio.Event
     _loads: Loads = field(default_factory=Loads)
     _wastes: dict[PoolName, ExcessCost] = field(default_factory=dict)
-    _lacks: dict[PoolName, Shortage] = field(default_factory=dict)
+    _shortages: dict[PoolName, Shortage] = field(default_factory=dict)
     _absences: Absences = field(default_factory=Absences)
     _sampled_at: float = float("-inf")
     _outages: Outages = field(default_factory=Outages)
@@ -100,9 +100,9 @@ class Reconciler:
         is_quiet = True
         for pool in view.pools:
             # 4. Decide, for each pool whose machines are listed.
-            if (wrong := visibility_problem(pool, view.unreachable, means.drivers)) is not None:
+            if (problem := visibility_problem(pool, view.unreachable, means.drivers)) is not None:
                 is_quiet = False
-                await self._publish(pool.row, {"fault": wrong})
+                await self._publish(pool.row, {"fault": problem})
                 continue
             world = self._world(pool, view, seen, has_asked)
             plan = plan_pool(world, now)
@@ -113,8 +113,8 @@ class Reconciler:
             # 6. Only now start the effects.
             self.effects.begin(plan, _after(world, plan), new)
             is_quiet = is_quiet and is_idle(world, plan, now)
-        for row, wrong in view.unusable:
-            await self._publish_unusable(row, wrong)
+        for row, problem in view.unusable:
+            await self._publish_unusable(row, problem)
         # 7. Terminate machines of ended instances and machines without a record.
         await self._sweep.run(view.sightings, view.live, now)
         # 8. Run again soon if time alone may change something, and as often as the load is sampled.
@@ -124,11 +124,11 @@ class Reconciler:
         # Listing comes first: an instance recorded after it may be too new to be listed, and is given time.
         names = list(self.means.drivers)
         looks = [self.means.drivers[name].observe() for name in names]
-        sightings, blind = {}, {}
+        sightings, unreachable = {}, {}
         for name, look in zip(names, await asyncio.gather(*looks, return_exceptions=True), strict=True):
             if isinstance(look, MusterError):
                 self._outages.failed(f"listing machines of {name}", look)
-                blind[name] = look
+                unreachable[name] = look
             elif isinstance(look, BaseException):
                 raise look
             else:
@@ -144,12 +144,12 @@ class Reconciler:
         pools, unusable = [], []
         for row in rows:
             mine = [one for one in live if one.pool == row.pool]
-            spec, wrong = self.means.pools.spec_of(row, mine)
+            spec, problem = self.means.pools.spec_of(row, mine)
             if spec is not None:
-                pools.append(PoolView(row, spec, wrong, mine))
-            elif wrong is not None:
-                unusable.append((row, wrong))
-        return Observation(pools, unusable, sightings, blind, holds, spent)
+                pools.append(PoolView(row, spec, problem, mine))
+            elif problem is not None:
+                unusable.append((row, problem))
+        return Observation(pools, unusable, sightings, unreachable, holds, spent)
 
     def _world(
         self, pool: PoolView, view: Observation, seen: Mapping[WorkerId, Sighting], has_asked: bool
@@ -162,14 +162,14 @@ class Reconciler:
             budgets_of(pool.spec, view.spent, self.means.clock.now()),
             loads=self._loads.now if has_asked else None,
             wasted=self._wastes.setdefault(pool.row.pool, ExcessCost()).spent,
-            lack=self._lacks.get(pool.row.pool, Shortage()),
+            shortage=self._shortages.get(pool.row.pool, Shortage()),
         )
         lateness = {name: driver.lateness for name, driver in self.means.drivers.items()}
         return PoolWorld(pool.spec, status, seen, self._absences.missed, lateness)
 
     def _remember(self, pool: PoolName, plan: PoolPlan, now: datetime) -> None:
         """Store what only this term knows: excess costs of machines, and shortages."""
-        self._lacks[pool] = plan.sizing.lack
+        self._shortages[pool] = plan.sizing.shortage
         if plan.sizing.rates is not None:
             self._wastes[pool].sample(plan.sizing.rates, now)
 
@@ -222,7 +222,7 @@ class Reconciler:
             plan.transitions
             or instances
             or sizing.drains
-            or sizing.undone
+            or sizing.undrained
             or sizing.withdrawn
             or sizing.moved
         )
@@ -247,10 +247,12 @@ class Reconciler:
                 await store.drop_pool(unit.connection, pool.row.pool)
         faults.point(AFTER_INTENT)
 
-    async def _publish_unusable(self, row: PoolRecord, wrong: str) -> None:
+    async def _publish_unusable(self, row: PoolRecord, problem: str) -> None:
         if row.is_closing and row.definition is None:
             return  # The pool's removal was already published.
-        await self._publish(row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}, row.is_closing)
+        await self._publish(
+            row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": problem}, row.is_closing
+        )
 
     async def _publish(self, row: PoolRecord, published: Mapping[str, object], is_over: bool = False) -> None:
         """Publish changed fields of a pool, and drop a pool that is over."""
@@ -269,7 +271,7 @@ class Reconciler:
         for one in (*sizing.drains, *sizing.moved):
             if await self._save(unit, one, moved(one, InstanceTrigger.DRAIN, now)):
                 unit.emit(drain(one, reclaim=one in sizing.moved), tenant=SITE)
-        for one in sizing.undone:
+        for one in sizing.undrained:
             if await self._save(unit, one, moved(one, InstanceTrigger.UNDO, now)):
                 unit.emit(drain(one, undo=True), tenant=SITE)
         for one in sizing.withdrawn:

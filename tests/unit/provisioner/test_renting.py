@@ -168,7 +168,7 @@ def test_a_constant_demand_comes_to_rest(slots: int, reserve: int, minimum: int)
 def test_a_pool_says_what_tenants_budgets_do_not_bear_and_whose_they_are_to_nobody(
     slots: int, said: str
 ) -> None:
-    assert Demand(unaffordable=slots).refused == (
+    assert Demand(unaffordable=slots).unaffordable_message == (
         f"no machine is rented for {said}: the monthly budget of a tenant or workspace does not cover an hour"
     )
-    assert Demand(waiting=3).refused is None
+    assert Demand(waiting=3).unaffordable_message is None

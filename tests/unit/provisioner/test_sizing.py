@@ -38,7 +38,7 @@ class Case:
     idle: dict[int, datetime] = field(default_factory=dict)
     launches: int = 0
     drains: tuple[int, ...] = ()
-    undone: tuple[int, ...] = ()
+    undrained: tuple[int, ...] = ()
     withdrawn: tuple[int, ...] = ()
 
 
@@ -75,7 +75,7 @@ CASES = [
         "a draining one is taken back first",
         [instance(0), instance(1, S.DRAINING)],
         demand(2),
-        undone=(1,),
+        undrained=(1,),
         launches=1,
     ),
     Case(
@@ -144,7 +144,7 @@ def test_sizes(case: Case) -> None:
     found = plan_size(case.spec, PoolStatus(case.demand, case.live, idle), NOW)
     assert len(seats(found)) == case.launches
     assert tuple(one.seat for one in found.drains) == case.drains
-    assert tuple(one.seat for one in found.undone) == case.undone
+    assert tuple(one.seat for one in found.undrained) == case.undrained
     assert tuple(one.seat for one in found.withdrawn) == case.withdrawn
 
 
@@ -177,13 +177,13 @@ def test_whatever_stands_the_bounds_hold_and_one_step_settles(
     assert len(staying) >= min(minimum, len(before)), "nobody below the minimum is sent away"
     assert not (sizing.launches and sizing.drains), "what is started is not sent away"
     again = plan_size(bounds, PoolStatus(demand(waiting), after, _without(idle, sizing)), NOW)
-    assert len(again.launches) + len(again.undone) == 0 or len(live) > bounds.maximum
+    assert len(again.launches) + len(again.undrained) == 0 or len(live) > bounds.maximum
 
 
 def _after(live: list[Instance], sizing: Sizing) -> list[Instance]:
     moves = (
         {one.id: InstanceTrigger.DRAIN for one in sizing.drains}
-        | {one.id: InstanceTrigger.UNDO for one in sizing.undone}
+        | {one.id: InstanceTrigger.UNDO for one in sizing.undrained}
         | {one.id: InstanceTrigger.RELEASE for one in sizing.withdrawn}
     )
     stay = [moved(one, moves[one.id], NOW) if one.id in moves else one for one in live]

@@ -53,7 +53,7 @@ async def run(
     """Run a program and return its output.
 
     Raises:
-        Failed: The program refused.
+        SlurmRefused: The program refused.
         Transient: The program or its cluster did not answer; the request may have taken effect.
     """
     try:

@@ -62,7 +62,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
         search.spending.advance_time(read_whole(facts, "at_ms"))
     match entry.kind:
         case "warmed":
-            search.add_prior_observations(PriorObservations.read(facts))
+            search.add_prior_observations(PriorObservations.from_facts(facts))
         case "started":
             limits, price = read_opening(facts)
             rules = read_whole(facts, "rules") if "rules" in facts else 0

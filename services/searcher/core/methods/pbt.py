@@ -47,7 +47,7 @@ class Pbt(FixedSizeMethod):
 
     def __init__(self, config: Config, domain: Domain, seed: int) -> None:
         self._config, self._domain, self._seed = config, domain, seed
-        self._members = [PopulationMember(place) for place in range(config.population_size)]
+        self._members = [PopulationMember(index) for index in range(config.population_size)]
         self._by_trial: dict[int, PopulationMember] = {}
         self._marks = -(-config.max_time // config.interval)
         self._seen: list[list[MarkResult]] = [[] for _ in range(self._marks)]
@@ -227,7 +227,7 @@ class Pbt(FixedSizeMethod):
     def _filled(self) -> list[SearchStep]:
         """Give free concurrency to the members that have passed the fewest marks."""
         steps: list[SearchStep] = []
-        for member in sorted(self._waiting(), key=lambda each: (each.passed, each.place)):
+        for member in sorted(self._waiting(), key=lambda each: (each.passed, each.index)):
             if self._busy >= self._concurrency:
                 break
             if member.copy is not None and member.copy.passed == self._marks:
@@ -245,8 +245,8 @@ class Pbt(FixedSizeMethod):
         elif member.state is MemberState.WAITS:
             return ResumeTrial(member.trial, self._time_of(member.passed))
         if member.copy is None:
-            return StartTrial(branch=member.place)
-        return StartTrial(branch=member.place, point=member.copy.point, source=member.copy.trial)
+            return StartTrial(branch=member.index)
+        return StartTrial(branch=member.index, point=member.copy.point, source=member.copy.trial)
 
     def _time_of(self, passed: int) -> float:
         """Return the time of the mark after so many."""

@@ -42,7 +42,7 @@ class PopulationMember:
         copy: The copy that its next trial starts from; None: from scratch.
     """
 
-    place: int
+    index: int
     state: MemberState = MemberState.BEGINS
     trial: int = 0
     trials: int = 0
