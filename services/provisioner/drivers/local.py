@@ -22,7 +22,7 @@ from services.provisioner.core.instances.intents import Intent, Launched, Presen
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers import processes
 from services.provisioner.drivers.driver import MachineRef
-from services.provisioner.drivers.processes import Command
+from services.provisioner.drivers.processes import WorkerProgram
 from shared.errors import Transient
 from shared.ids import WorkerId
 
@@ -129,9 +129,11 @@ class LocalDriver:
     def _start(self, one: Instance, token: str | None) -> None:
         folder = self._site.directory / one.worker
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        command = Command(self._site.command, self._environment(one, token, folder), folder, folder / LOG)
+        program = WorkerProgram(
+            self._site.command, self._environment(one, token, folder), folder, folder / LOG
+        )
         with self._locks:
-            child = processes.spawn_locked(folder / LAUNCH_LOCK, command)
+            child = processes.spawn_locked(folder / LAUNCH_LOCK, program)
         if child is not None:
             self._children[one.worker] = child
             _log.info("a worker was started", worker=one.worker, pid=child.pid)

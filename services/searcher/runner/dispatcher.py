@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import structlog
 
 from muster.config import ExperimentConfig
-from services.searcher.core.experiment.entities import Experiment, trial_id
+from services.searcher.core.experiment.entities import ExperimentRecord, trial_id
 from services.searcher.core.reducers.changes import Changes, Decision, ValidationVerdict
 from services.searcher.core.reducers.ending import choose_best, end_rest
 from services.searcher.core.reducers.starting import resume_loaded
@@ -154,7 +154,7 @@ class Dispatcher:
     async def _wake(self) -> None:
         self.news.set()
 
-    async def _hint(self, tenant: TenantId, experiment: Experiment) -> None:
+    async def _hint(self, tenant: TenantId, experiment: ExperimentRecord) -> None:
         """Wake readers that wait for the search's events."""
         await self.bus.hint(Hint(entity="search", id=experiment.id, cursor=experiment.position), tenant)
 

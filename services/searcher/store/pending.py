@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.experiment.entities import ExperimentRecord, TrialRecord
 from services.searcher.core.experiment.states import TRIAL
 from services.searcher.store import rows
 from services.searcher.store.tables import experiment, trial
@@ -24,14 +24,14 @@ _MOST_WAITED_FOR = 10
 @dataclass(frozen=True, slots=True)
 class PendingExperiment:
     tenant: TenantId
-    experiment: Experiment
+    experiment: ExperimentRecord
 
 
 @dataclass(frozen=True, slots=True)
 class PendingTrial:
     tenant: TenantId
     experiment: ExperimentId
-    trial: Trial
+    trial: TrialRecord
 
 
 @dataclass(frozen=True, slots=True)

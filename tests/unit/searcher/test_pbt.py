@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from muster.config import leaves
 from muster.errors import Rejected
-from services.searcher.core.experiment.entities import Outcome, Trial, TrialCheckpoint
+from services.searcher.core.experiment.entities import Outcome, TrialCheckpoint, TrialRecord
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.reducers.checkpoints import on_checkpoint
@@ -36,7 +36,7 @@ def loss(trial: int, step: int) -> float:
     return math.sin(trial * 12.9898) + 1 / step
 
 
-def copies(world: World) -> list[Trial]:
+def copies(world: World) -> list[TrialRecord]:
     return [trial for trial in world.trials.values() if trial.source is not None]
 
 
@@ -81,7 +81,7 @@ def test_contract(
     assert seen == sorted(seen) and seen[-1] <= 1
 
 
-def check_point(trial: Trial) -> None:
+def check_point(trial: TrialRecord) -> None:
     point = trial.point
     assert isinstance(lr := point["lr"], float) and 1e-4 <= lr <= 0.1
     assert point["depth"] in range(1, 10) and point["batch"] in (32, 64, 128)

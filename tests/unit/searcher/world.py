@@ -15,11 +15,11 @@ from muster.config import ExperimentConfig, load_config
 from services.searcher.core.budget.ledger import SlotUsage
 from services.searcher.core.experiment.entities import (
     ClosedRequest,
-    Experiment,
+    ExperimentRecord,
     Outcome,
     RunEndReport,
-    Trial,
     TrialCheckpoint,
+    TrialRecord,
 )
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.results import Result
@@ -94,9 +94,9 @@ class World:
     config: ExperimentConfig
     program: Sequence[Operation] = ()
     """What is told at the beginning of a search that a program drives."""
-    experiment: Experiment = field(init=False)
+    experiment: ExperimentRecord = field(init=False)
     search: Search = field(init=False)
-    trials: dict[int, Trial] = field(default_factory=dict)
+    trials: dict[int, TrialRecord] = field(default_factory=dict)
     journal: list[Entry] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     events: list[tuple[int, Callable[[Changes], object]]] = field(default_factory=list)
@@ -105,7 +105,7 @@ class World:
     now: datetime = NOW
 
     def __post_init__(self) -> None:
-        self.experiment = Experiment(EXPERIMENT, 1, NOW)
+        self.experiment = ExperimentRecord(EXPERIMENT, 1, NOW)
         self.search = Search(self.config, SEED)
 
     def apply(
@@ -149,7 +149,7 @@ class World:
         self.search = Search(self.config, SEED)
         fold(self.search, stored(self.journal))
 
-    def open(self) -> list[Trial]:
+    def open(self) -> list[TrialRecord]:
         return [trial for _, trial in sorted(self.trials.items()) if trial.is_open and not trial.is_final]
 
     def grant(self, number: int) -> Decision:

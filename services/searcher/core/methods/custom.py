@@ -76,7 +76,7 @@ class OperationEffects:
 
 
 @dataclass(slots=True)
-class _Runner:
+class _DrivenTrial:
     """A trial as its driver program sees it. `start` is its request while it waits to be created."""
 
     created: Operation
@@ -92,7 +92,7 @@ class Custom(FixedSizeMethod):
 
     def __init__(self, undecided: Literal["park", "train"]) -> None:
         self._parks = undecided == "park"
-        self._runners: dict[str, _Runner] = {}
+        self._runners: dict[str, _DrivenTrial] = {}
         self._keys: list[str] = []
         self._of_trial: dict[int, str] = {}
         self._share = 0.0
@@ -173,7 +173,7 @@ class Custom(FixedSizeMethod):
     def planned(self) -> int:
         return len(self._keys)
 
-    def _runner(self, trial: int) -> _Runner:
+    def _runner(self, trial: int) -> _DrivenTrial:
         return self._runners[self._of_trial[trial]]
 
     def _take(self, operation: Operation, place: str, effects: OperationEffects) -> None:
@@ -213,17 +213,17 @@ class Custom(FixedSizeMethod):
                 )
         start = StartTrial(branch=len(self._keys), point=operation.point, source=source)
         self._keys.append(operation.key)
-        self._runners[operation.key] = _Runner(operation, start, operation.until)
+        self._runners[operation.key] = _DrivenTrial(operation, start, operation.until)
         effects.starts.append(start)
 
-    def _resume(self, runner: _Runner, until: float | None, effects: OperationEffects) -> None:
+    def _resume(self, runner: _DrivenTrial, until: float | None, effects: OperationEffects) -> None:
         if runner.is_over or runner.until is None or (until is not None and until <= runner.until):
             return
         runner.until, runner.is_undecided = until, False
         if runner.trial is not None:
             effects.resumed.append(ResumeTrial(runner.trial, until))
 
-    def _stop(self, runner: _Runner, effects: OperationEffects) -> None:
+    def _stop(self, runner: _DrivenTrial, effects: OperationEffects) -> None:
         if runner.is_over:
             return
         runner.is_over = True
@@ -243,7 +243,7 @@ class Custom(FixedSizeMethod):
             if runner.is_undecided:
                 self._stop(runner, effects)
 
-    def _named(self, key: str, place: str) -> _Runner:
+    def _named(self, key: str, place: str) -> _DrivenTrial:
         runner = self._runners.get(key)
         if runner is None:
             raise Rejected("unknown_key", f"no trial was created with the key {key!r}", place)

@@ -1,7 +1,7 @@
 """Apply the scheduler's events about a trial's runs and requests."""
 
 from services.searcher.core.budget.ledger import SlotUsage
-from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.experiment.entities import TrialRecord
 from services.searcher.core.experiment.states import DesiredState, TrialTrigger
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import close, settle, settle_anyway
@@ -70,7 +70,7 @@ def _hold(changes: Changes, number: int, run: int, holding: SlotUsage | None) ->
         changes.journal.held(number, run, holding)
 
 
-def _park(changes: Changes, trial: Trial) -> None:
+def _park(changes: Changes, trial: TrialRecord) -> None:
     if trial.wanted is not DesiredState.PARK:
         changes.want_again(trial)
         return

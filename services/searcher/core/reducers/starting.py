@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.experiment.entities import TrialRecord
 from services.searcher.core.experiment.states import DesiredState, ExperimentState, TrialState
 from services.searcher.core.methods.port import ResumeTrial
 from services.searcher.core.reducers.changes import Changes
@@ -25,7 +25,7 @@ def fill(changes: Changes, actions: SearchActions) -> None:
             changes.resuming[step.trial] = step
 
 
-def resume_loaded(changes: Changes, trials: Iterable[Trial]) -> None:
+def resume_loaded(changes: Changes, trials: Iterable[TrialRecord]) -> None:
     """Resume the trials that were missing, and create the copies of those that were."""
     for trial in changes.known(trials):
         if trial.number in changes.resuming:
@@ -34,7 +34,7 @@ def resume_loaded(changes: Changes, trials: Iterable[Trial]) -> None:
     fill(changes, SearchActions(created=tuple(copies)))
 
 
-def release_concurrency(changes: Changes, trial: Trial) -> None:
+def release_concurrency(changes: Changes, trial: TrialRecord) -> None:
     """Start what replaces a trial that the search paused and that is parked now."""
     actions = changes.search.on_parked(trial.number)
     changes.journal.parked(trial.number, actions)
@@ -50,7 +50,7 @@ def keep(changes: Changes, step: ResumeTrial) -> None:
         _resume(changes, trial, step)
 
 
-def want_to_run(changes: Changes, trial: Trial) -> None:
+def want_to_run(changes: Changes, trial: TrialRecord) -> None:
     """Undo a pause of a trial that is parked or about to park, unless a user has paused the experiment."""
     if changes.experiment.state is not ExperimentState.ACTIVE:
         return
@@ -60,7 +60,7 @@ def want_to_run(changes: Changes, trial: Trial) -> None:
         changes.want(trial, DesiredState.RUN)
 
 
-def _resume(changes: Changes, trial: Trial, step: ResumeTrial) -> None:
+def _resume(changes: Changes, trial: TrialRecord, step: ResumeTrial) -> None:
     if not trial.is_final:
         trial = changed(trial, is_held=False, decide_at=step.decide_at)
         want_to_run(changes, changes.put(trial, is_dirty=False))
