@@ -215,7 +215,7 @@ class Reconciler:
             "instances": len(pool.live) + len(instances),
             "fault": fault,
         }
-        has_news = pool.row.version == 0 or any(
+        has_changed = pool.row.version == 0 or any(
             getattr(pool.row, name) != published[name] for name in published
         )
         is_new = bool(
@@ -227,7 +227,7 @@ class Reconciler:
             or sizing.moved
         )
         is_over = pool.row.is_closing and not pool.live
-        if not is_new and not has_news and not is_over:
+        if not is_new and not has_changed and not is_over:
             return
         faults.point(BEFORE_INTENT)
         async with self.means.units.system() as unit:
@@ -240,7 +240,7 @@ class Reconciler:
             await store.save_new(unit.connection, instances)
             for one in instances:
                 unit.emit(changed(one), tenant=SITE)
-            if has_news:
+            if has_changed:
                 row = await store.change_provider(unit.connection, pool.row.pool, **published)
                 unit.emit(provided(row), tenant=SITE)
             if is_over:

@@ -9,7 +9,7 @@ from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.methods.custom import Operation, OperationKind
 from services.searcher.core.reducers.checkpoints import on_checkpoint
-from services.searcher.core.reducers.events import CheckpointNews
+from services.searcher.core.reducers.events import CheckpointReport
 from shared.errors import Conflict, MusterError, Rejected
 from shared.ids import CheckpointId
 from shared.messages.specs import DesiredState
@@ -147,7 +147,7 @@ def test_a_trial_starts_from_the_newest_checkpoint_of_another_though_that_one_ha
     apply(made, create("a"))
     train(made, 1, 2)
     saved = TrialCheckpoint(CheckpointId(UUID(int=5)), run=1, step=2, is_good=True)
-    made.apply(lambda changes: on_checkpoint(changes, CheckpointNews(1, saved)), 1)
+    made.apply(lambda changes: on_checkpoint(changes, CheckpointReport(1, saved)), 1)
     apply(made, Operation(OperationKind.STOP, "a"))
     made.obey(1)
     assert state(made, 1) is TrialState.STOPPED

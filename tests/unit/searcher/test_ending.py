@@ -9,7 +9,7 @@ from services.searcher.core.experiment.entities import ClosedRequest, RunEndRepo
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.reducers.checkpoints import on_checkpoint, on_delayed
 from services.searcher.core.reducers.commands import cancel
-from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, UploadDelay
+from services.searcher.core.reducers.events import CheckpointReport, RequestEnd, RunEnd, UploadDelay
 from services.searcher.core.reducers.runs import on_closed, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from shared.messages.queue import RequestOutcome
@@ -35,9 +35,11 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     late = "1 checkpoint is not stored yet: the object store does not respond"
     world.apply(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
     assert (world.trials[1].state, world.trials[1].reason) == ("finishing", late)
-    world.apply(lambda changes: on_checkpoint(changes, CheckpointNews(1, replace(CHECKPOINT, settles=False))))
+    world.apply(
+        lambda changes: on_checkpoint(changes, CheckpointReport(1, replace(CHECKPOINT, settles=False)))
+    )
     assert world.trials[1].state == "finishing", "one that was counted before"
-    world.apply(lambda changes: on_checkpoint(changes, CheckpointNews(1, CHECKPOINT)))
+    world.apply(lambda changes: on_checkpoint(changes, CheckpointReport(1, CHECKPOINT)))
     ended = world.trials[1]
     assert (ended.state, ended.reason) == ("completed", None)
     world.apply(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))

@@ -13,7 +13,7 @@ from services.searcher.core.experiment.results import Result
 from services.searcher.core.experiment.states import EXPERIMENT, TRIAL
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.checkpoints import on_checkpoint
-from services.searcher.core.reducers.events import CheckpointNews, Rollback, RunEnd, RunSlots
+from services.searcher.core.reducers.events import CheckpointReport, Rollback, RunEnd, RunSlots
 from services.searcher.core.reducers.runs import on_granted, on_run_ended
 from services.searcher.core.reducers.validations import on_rollback, on_validation
 from shared.messages.specs import DesiredState
@@ -188,5 +188,5 @@ def test_a_final_trial_ignores_everything() -> None:
     world.apply(lambda changes: on_granted(changes, RunSlots(1, 9)))
     world.apply(lambda changes: on_validation(changes, Result(1, 9, 1, 1, {"loss": 0.1})))
     world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(9, 0, 0), is_requeued=True)))
-    world.apply(lambda changes: on_checkpoint(changes, CheckpointNews(1, replace(CHECKPOINT, run=9))))
+    world.apply(lambda changes: on_checkpoint(changes, CheckpointReport(1, replace(CHECKPOINT, run=9))))
     assert world.trials[1]._replace(dirty=False) == before._replace(dirty=False)

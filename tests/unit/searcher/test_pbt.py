@@ -14,7 +14,7 @@ from services.searcher.core.experiment.entities import Outcome, TrialCheckpoint,
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.reducers.checkpoints import on_checkpoint
-from services.searcher.core.reducers.events import CheckpointNews
+from services.searcher.core.reducers.events import CheckpointReport
 from services.searcher.core.search.search import Search
 from services.searcher.core.search.state import restore_state, save_state
 from shared.messages.specs import DesiredState
@@ -220,7 +220,7 @@ def test_a_checkpoint_that_turns_out_to_be_no_good_is_copied_no_more() -> None:
     newest = world.trials[1].checkpoint
     assert newest is not None and newest.step == 3
     lost = TrialCheckpoint(newest.id, newest.run, newest.step, is_good=False)
-    world.apply(lambda changes: on_checkpoint(changes, CheckpointNews(1, lost)), 1)
+    world.apply(lambda changes: on_checkpoint(changes, CheckpointReport(1, lost)), 1)
     assert world.trials[1].checkpoint is None
     assert world.trials[1].settled == (1, 2), "it is counted once"
 

@@ -24,7 +24,7 @@ from services.searcher.core.reducers.commands import (
     resume,
 )
 from services.searcher.core.reducers.driver_operations import apply_operations
-from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots, UploadDelay
+from services.searcher.core.reducers.events import CheckpointReport, RequestEnd, RunEnd, RunSlots, UploadDelay
 from services.searcher.core.reducers.limits import widen
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
@@ -75,7 +75,7 @@ ASHA = asha(concurrent=2)
 CUSTOM: Fields = {"name": "custom", "max_concurrent_trials": 2}
 CREATE = Operation(OperationKind.CREATE, "a", point={"lr": 0.01}, until=2.0)
 END = partial(apply_operations, operations=[Operation(OperationKind.STOP, "a")])
-NEWS = partial(on_checkpoint, news=CheckpointNews(1, CHECKPOINT))
+NEWS = partial(on_checkpoint, report=CheckpointReport(1, CHECKPOINT))
 DELAY = partial(on_delayed, delay=UploadDelay(1, 1, "the store is away"))
 EDIT = partial(edit_search, change=SearchEdit(max_concurrent_trials=3), operation=UUID(int=1))
 AHEAD = [granted(), validated(1, 0.5)]

@@ -31,7 +31,7 @@ from services.searcher.core.reducers.changes import Changes, Decision
 from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.driver_operations import apply_operations
 from services.searcher.core.reducers.ending import choose_best, end_rest
-from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots
+from services.searcher.core.reducers.events import CheckpointReport, RequestEnd, RunEnd, RunSlots
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_run_ended
 from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.core.reducers.submissions import Submitted, on_submission
@@ -171,7 +171,7 @@ class World:
     def save(self, number: int, step: int) -> Decision:
         """A checkpoint of it is stored; that is counted once, which the inbox sees to."""
         found = TrialCheckpoint(CheckpointId(UUID(int=number << 32 | step)), self.trials[number].run, step)
-        decision = self.apply(lambda changes: on_checkpoint(changes, CheckpointNews(number, found)), number)
+        decision = self.apply(lambda changes: on_checkpoint(changes, CheckpointReport(number, found)), number)
         self.events.pop()
         return decision
 

@@ -14,7 +14,7 @@ from services.provisioner.core.planning.shortage import Shortage
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.core.renting.selection import Capacity, cheapest
 from services.provisioner.core.renting.single_node import MissingSlots, cover, full_machines_of, missing_slots
-from services.provisioner.core.renting.spreading import has_no_capacity_hold, has_pending_launch, spread
+from services.provisioner.core.renting.spreading import has_pending_launch, lacks_capacity, spread
 from shared.ids import WorkerId
 
 SETTLES_IN = timedelta(seconds=5)
@@ -90,16 +90,18 @@ def with_migrations(spec: PoolSpec, status: PoolStatus, sizing: Sizing, now: dat
         return sizing
     room, _ = _room(spec, status)
     offers = _offers(spec, status, now)
-    moves = plan_migrations(spec, MigrationInputs(status.live, status.loads, status.wasted, offers, room))
+    migrations = plan_migrations(
+        spec, MigrationInputs(status.live, status.loads, status.wasted, offers, room)
+    )
     demand = status.demand
     if demand.waiting or demand.soon or sizing.launches or sizing.undrained or sizing.withdrawn:
-        return replace(sizing, rates=moves.rates)
+        return replace(sizing, rates=migrations.rates)
     staying = sum(one.state not in LEAVING for one in status.live)
-    moved = moves.due[: max(0, staying - spec.minimum)]
+    moved = migrations.due[: max(0, staying - spec.minimum)]
     # Idle machines may be the target of the migration.
     drains = () if moved else sizing.drains
-    launches = _launches(status.live, moves.launches)
-    return replace(sizing, launches=launches, drains=drains, moved=moved, rates=moves.rates)
+    launches = _launches(status.live, migrations.launches)
+    return replace(sizing, launches=launches, drains=drains, moved=moved, rates=migrations.rates)
 
 
 def _grow(spec: PoolSpec, status: PoolStatus, needs: tuple[int, MissingSlots], now: datetime) -> Sizing:
@@ -130,7 +132,7 @@ def _grow(spec: PoolSpec, status: PoolStatus, needs: tuple[int, MissingSlots], n
             room = room.minus([one_more])
     launched = sum(offer.kind.slots for offer in machines)
     is_short = launched < slots or len(machines) < below
-    if spec.order == "cheapest" and has_no_capacity_hold(spec.offers, status.holds, now):
+    if spec.order == "cheapest" and lacks_capacity(spec.offers, status.holds, now):
         machines = [one for one in spread(machines, offers, full) if not has_pending_launch(one, live)]
     return Sizing(
         launches=_launches(live, machines),

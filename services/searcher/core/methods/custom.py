@@ -96,12 +96,12 @@ class Custom(FixedSizeMethod):
         self._keys: list[str] = []
         self._of_trial: dict[int, str] = {}
         self._share = 0.0
-        self._is_shut = False
+        self._is_shut_down = False
 
     @property
     def is_shut_down(self) -> bool:
         """Whether the driver program has shut the search down."""
-        return self._is_shut
+        return self._is_shut_down
 
     def key_of(self, trial: int) -> str:
         """Return the driver program's name for a trial."""
@@ -142,7 +142,7 @@ class Custom(FixedSizeMethod):
             return NO_DECISION
         if time < runner.until:
             return replace(NO_DECISION, decide_at=runner.until)
-        if self._is_shut:
+        if self._is_shut_down:
             runner.is_over = True
             return RungDecision(counted=True, stop=True, at_top=True, decide_at=None)
         runner.is_undecided = True
@@ -200,7 +200,7 @@ class Custom(FixedSizeMethod):
                     "use a new key",
                 )
             return
-        if self._is_shut:
+        if self._is_shut_down:
             raise Conflict("search_shut_down", "the search was shut down and accepts no more trials", place)
         source = None
         if operation.source is not None:
@@ -238,7 +238,7 @@ class Custom(FixedSizeMethod):
 
     def _shut_down(self, effects: OperationEffects) -> None:
         """Keep requested trials, and stop those that wait for a decision."""
-        self._is_shut = True
+        self._is_shut_down = True
         for runner in self._runners.values():
             if runner.is_undecided:
                 self._stop(runner, effects)

@@ -270,7 +270,7 @@ class Changes:
             experiment,
             position=self.journal.position,
             version=experiment.version + self.is_announced,
-            dirty=not self.is_announced and (experiment.dirty or self._has_news()),
+            dirty=not self.is_announced and (experiment.dirty or self._has_progress()),
         )
         return Decision(
             experiment,
@@ -288,6 +288,6 @@ class Changes:
             best = Best(trial, mark.step, mark.value, mark.others)
             self.experiment = changed(self.experiment, best=best)
 
-    def _has_news(self) -> bool:
+    def _has_progress(self) -> bool:
         now, before = self.experiment, self._before
         return (now.counts, now.best, now.progress) != (before.counts, before.best, before.progress)

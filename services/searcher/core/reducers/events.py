@@ -36,7 +36,7 @@ class RequestEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointNews:
+class CheckpointReport:
     """An announced checkpoint was saved or abandoned, or a saved one is corrupt."""
 
     trial: int

@@ -9,7 +9,7 @@ from services.searcher.core.samplers import Sampler, Suggestion
 
 
 class PointSource:
-    """Points to try first keep their order; the sampler is told of every point that it did not propose."""
+    """Points to try first keep their order; the sampler also learns of the points that it did not propose."""
 
     def __init__(self, sampler: Sampler, first: Iterable[Point]) -> None:
         self._sampler = sampler
