@@ -3,10 +3,10 @@
 from muster.config import ExperimentConfig
 from muster.config.sections import Resources
 from services.searcher.core.experiment.entities import (
-    Experiment,
+    ExperimentRecord,
     ScoredValidation,
     SearchTerms,
-    Trial,
+    TrialRecord,
     trial_id,
 )
 from services.searcher.core.experiment.results import time_metric
@@ -35,7 +35,7 @@ def public_state(state: TrialState) -> str:
     return state.value
 
 
-def experiment_changed(experiment: Experiment) -> ExperimentChanged:
+def experiment_changed(experiment: ExperimentRecord) -> ExperimentChanged:
     """Return the experiment's whole public state."""
     best, counts = experiment.best, experiment.counts
     return ExperimentChanged(
@@ -77,7 +77,7 @@ def experiment_changed(experiment: Experiment) -> ExperimentChanged:
     )
 
 
-def trial_changed(trial: Trial, experiment_id: ExperimentId) -> TrialChanged:
+def trial_changed(trial: TrialRecord, experiment_id: ExperimentId) -> TrialChanged:
     """Return the trial's whole public state."""
     return TrialChanged(
         trial_id=trial.id,
@@ -102,12 +102,12 @@ def trial_changed(trial: Trial, experiment_id: ExperimentId) -> TrialChanged:
     )
 
 
-def trial_wanted(submission: Submission, config: ExperimentConfig, trial: Trial) -> TrialWanted:
+def trial_wanted(submission: Submission, config: ExperimentConfig, trial: TrialRecord) -> TrialWanted:
     """Return the newest request for the trial, with everything that a run needs to know."""
     return TrialWanted(
         trial_id=trial.id,
         experiment_id=submission.id,
-        version=trial.wish,
+        version=trial.request_version,
         request=trial.request,
         wanted=trial.wanted,
         decide_at=trial.decide_at,
@@ -133,7 +133,7 @@ def _budget(terms: SearchTerms) -> SearchBudget | None:
     )
 
 
-def _spec(submission: Submission, config: ExperimentConfig, trial: Trial) -> TrialSpec:
+def _spec(submission: Submission, config: ExperimentConfig, trial: TrialRecord) -> TrialSpec:
     resources, searcher, period = config.resources, config.searcher, config.min_checkpoint_period
     return TrialSpec(
         experiment_number=submission.number,

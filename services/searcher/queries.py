@@ -21,7 +21,7 @@ from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.runner.prior_observations import load_prior_observations, prior_experiments_of
 from services.searcher.runner.replays import Replays
 from services.searcher.store import entities, pareto
-from services.searcher.store.pareto import FrontTrialDetails
+from services.searcher.store.pareto import ParetoTrialDetails
 from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -119,10 +119,11 @@ class SearcherQueries:
         left = [place for place in chosen if query.after is None or place > query.after]
         numbers = [number for _, number in left[: max(1, min(query.limit, MOST_ENTRIES))]]
         async with self.database.read(ask.tenant) as connection:
-            details = await pareto.load_front_trials(connection, query.experiment_id, numbers)
+            details = await pareto.load_pareto_trials(connection, query.experiment_id, numbers)
         metric = config.searcher.metric
         page = [
-            _front_trial(metric, details[place[1]], place[1], chosen[place]) for place in left[: len(numbers)]
+            _pareto_trial(metric, details[place[1]], place[1], chosen[place])
+            for place in left[: len(numbers)]
         ]
         fits = fitting(trial.model_dump(mode="json") for trial in page)
         return ParetoPage(
@@ -139,7 +140,9 @@ class SearcherQueries:
         return Referenced(checkpoints=found)
 
 
-def _front_trial(metric: str, details: FrontTrialDetails, number: int, best: ScoredValidation) -> ParetoTrial:
+def _pareto_trial(
+    metric: str, details: ParetoTrialDetails, number: int, best: ScoredValidation
+) -> ParetoTrial:
     return ParetoTrial(
         trial_id=details.id,
         number=number,
@@ -161,11 +164,11 @@ def fitting(parts: Iterable[Mapping[str, JsonValue]]) -> int:
     return count
 
 
-def known_at_start(warmth: PriorObservations, notes: tuple[str, ...]) -> PriorObservationsReply:
+def known_at_start(prior: PriorObservations, notes: tuple[str, ...]) -> PriorObservationsReply:
     """Return prior observations, the points first, then the trials that came furthest. A note says how many are left out."""
-    trials = [asdict(trial) for trial in warmth.known]
-    whole = len(warmth.points) + len(trials)
-    count = fitting(chain(warmth.points, trials))
+    trials = [asdict(trial) for trial in prior.known]
+    whole = len(prior.points) + len(trials)
+    count = fitting(chain(prior.points, trials))
     if count < whole:
         left = whole - count
         notes = (
@@ -173,7 +176,7 @@ def known_at_start(warmth: PriorObservations, notes: tuple[str, ...]) -> PriorOb
             f"{left} of {whole} points and trials of earlier experiments exceed the reply's size",
         )
     return PriorObservationsReply(
-        points=warmth.points[:count],
-        known=tuple(PriorTrial(**trial) for trial in trials[: max(0, count - len(warmth.points))]),
+        points=prior.points[:count],
+        known=tuple(PriorTrial(**trial) for trial in trials[: max(0, count - len(prior.points))]),
         notes=notes,
     )

@@ -42,7 +42,7 @@ class Loops:
 
     async def announce(self) -> None:
         """Publish progress, best and results, each experiment's at most once a round; runs until cancelled."""
-        await repeat(self._announce_round, timedelta(seconds=SAFETY_S), self.dispatcher.news)
+        await repeat(self._announce_round, timedelta(seconds=SAFETY_S), self.dispatcher.publish_requested)
 
     async def widen(self) -> None:
         """Create more trials while slots are idle, and no more while requests wait; runs until cancelled."""
@@ -67,18 +67,18 @@ class Loops:
     async def announce_once(self) -> None:
         every = timedelta(seconds=self.settings.announce_every_s * 0.9)
         async with self.units.system() as unit:
-            for found in await pending.take_trial_news(unit.connection):
+            for found in await pending.take_pending_trials(unit.connection):
                 message = events.trial_changed(found.trial, found.experiment)
                 unit.emit(message, tenant=found.tenant)
-            for changed in await pending.take_experiment_news(unit.connection, unit.now, every):
+            for changed in await pending.take_pending_experiments(unit.connection, unit.now, every):
                 unit.emit(events.experiment_changed(changed.experiment), tenant=changed.tenant)
             if await pending.is_any_left(unit.connection):
-                self.dispatcher.news.set()
+                self.dispatcher.publish_requested.set()
             late = await pending.load_skipped(unit.connection, unit.now - 2 * every)
         for experiment in late:
             # One at a time, so that no other lock is held while waiting for an experiment.
             async with self.units.system() as unit:
-                for changed in await pending.take_news_of(unit.connection, experiment, unit.now):
+                for changed in await pending.take_pending_experiment(unit.connection, experiment, unit.now):
                     unit.emit(events.experiment_changed(changed.experiment), tenant=changed.tenant)
 
     async def widen_once(self) -> None:

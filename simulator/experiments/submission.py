@@ -6,7 +6,7 @@ from muster.config import ExperimentConfig
 from muster.config.sections import Resources
 from services.scheduler.core.state.records.labels import PlacementConstraint, where_of
 from services.scheduler.core.state.records.trial import SlotNeeds
-from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.experiment.entities import TrialRecord
 from services.searcher.core.search.prior_observations import NO_PRIOR_OBSERVATIONS, PriorObservations
 from shared.ids import WorkerId
 from simulator.experiments.replayed_curves import Earlier
@@ -68,7 +68,7 @@ class Submission:
             least, most, resources.slot_kind, resources.is_single_node, resources.slot_part, where
         )
 
-    def item(self, trial: Trial, now_ms: int, source: Trial | None = None) -> WorkloadTrial:
+    def item(self, trial: TrialRecord, now_ms: int, source: TrialRecord | None = None) -> WorkloadTrial:
         """Return the work of a trial that the search created now; a copy continues from the newest checkpoint
         of `source`."""
         resources, curve = self.config.resources, self.landscape.curve(trial.point, trial.number)

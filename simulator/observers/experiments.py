@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster.config import Point
-from services.searcher.core.experiment.entities import Experiment
+from services.searcher.core.experiment.entities import ExperimentRecord
 from services.searcher.core.reducers.changes import Decision
 from shared.ids import ExperimentId, TenantId, TrialId
 from simulator.experiments.submission import Submission
@@ -43,7 +43,7 @@ class ExperimentResult:
 @dataclass(slots=True)
 class _Seen:
     submission: Submission
-    experiment: Experiment
+    experiment: ExperimentRecord
     points: dict[int, Point] = field(default_factory=dict)
     steps: dict[int, int] = field(default_factory=dict)
 

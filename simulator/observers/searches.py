@@ -7,7 +7,7 @@ from math import inf, isfinite
 
 from muster.config import AdaptiveAsha, AsyncHalving
 from services.scheduler.core.state.records.run import Run
-from services.searcher.core.experiment.entities import Trial, trial_id
+from services.searcher.core.experiment.entities import TrialRecord, trial_id
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
@@ -213,7 +213,7 @@ class HalvingRule(Invariant):
                 f"the search decided {decided} for trial {entry.facts['trial']} at {entry.facts['time']}"
             )
 
-    def _check_end(self, trial: Trial, course: _Course) -> None:
+    def _check_end(self, trial: TrialRecord, course: _Course) -> None:
         if not trial.is_final or not course.is_stopped:
             return
         expected = TrialState.COMPLETED if course.is_at_top else TrialState.STOPPED

@@ -176,14 +176,14 @@ class Provisioner:
             self._holds.all,
             loads=self._loads.now if has_asked else None,
             wasted=self._waste.spent,
-            lack=self._lack,
+            shortage=self._lack,
         )
         lateness = {spec.driver: self.cloud.lateness}
         world = PoolWorld(spec, state, sightings, self._absences.missed, lateness)
         plan = plan_pool(world, now)
         if plan.sizing.rates is not None:
             self._waste.sample(plan.sizing.rates, now)
-        self._lack = plan.sizing.lack
+        self._lack = plan.sizing.shortage
         # 3. Record and publish the intents.
         if not self._reaches("provisioner_before_intent"):
             return EVERY_MS
@@ -225,7 +225,7 @@ class Provisioner:
         for one in (*plan.sizing.drains, *plan.sizing.moved):
             self._save(moved(one, InstanceTrigger.DRAIN, now))
             emit(Drained(one.worker, reclaim=one in plan.sizing.moved))
-        for one in plan.sizing.undone:
+        for one in plan.sizing.undrained:
             self._save(moved(one, InstanceTrigger.UNDO, now))
             emit(Drained(one.worker, reclaim=False, undo=True))
         for one in plan.sizing.withdrawn:
@@ -237,7 +237,7 @@ class Provisioner:
         ]
         acts += [partial(self._kick, one) for one in plan.kills]
         acts += [partial(self._end_extra, worker, extra) for worker, extra in plan.extras]
-        acts += [partial(self._end, one) for one in plan.ends]
+        acts += [partial(self._end, one) for one in plan.terminations]
         for act in acts:
             if self._reaches("provisioner_before_effect"):
                 act()
@@ -277,7 +277,7 @@ class Provisioner:
         )
         for worker, bill in swept.bills.items():
             self._save(replace(known[worker], launched_at=bill.launched_at, ended_at=bill.ended_at))
-        for worker, machine in swept.ends:
+        for worker, machine in swept.terminations:
             with suppress(Transient):
                 self.cloud.terminate(worker, machine)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.trial import TrialRequest
-from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.experiment.entities import ExperimentRecord, TrialRecord
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import fold
 from services.searcher.core.reducers.changes import Decision
@@ -21,8 +21,8 @@ class Row:
 
     tenant: TenantId
     submission: Submission
-    experiment: Experiment
-    trials: dict[int, Trial] = field(default_factory=dict)
+    experiment: ExperimentRecord
+    trials: dict[int, TrialRecord] = field(default_factory=dict)
     journal: list[Entry] = field(default_factory=list)
     search: Search | None = None
     looked_at_ms: int | None = None
@@ -34,7 +34,7 @@ class Row:
             fold(self.search, self.journal)
         return self.search
 
-    def live(self) -> list[Trial]:
+    def live(self) -> list[TrialRecord]:
         return [trial for trial in self.trials.values() if not trial.is_final]
 
     def save(self, decision: Decision) -> None:

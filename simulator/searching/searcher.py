@@ -13,7 +13,7 @@ from services.scheduler.core.state.facts import Closed, Fact
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
 from services.scheduler.core.state.records.trial import TrialRequest
-from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.experiment.entities import ExperimentRecord, TrialRecord
 from services.searcher.core.reducers.changes import Changes, Decision
 from services.searcher.core.reducers.ending import end_rest
 from services.searcher.core.reducers.limits import keep_budget
@@ -150,7 +150,9 @@ class Searcher:
     def _submit(self, number: int, submission: Submission) -> None:
         tenant = tenant_id(submission.tenant)
         name = ExperimentId(derived_id(tenant, "experiment", f"{submission.name} {number}"))
-        self.rows.experiments[name] = Row(tenant, submission, Experiment(name, number, self._agenda.now))
+        self.rows.experiments[name] = Row(
+            tenant, submission, ExperimentRecord(name, number, self._agenda.now)
+        )
         submitted = self._agenda.now
         begin = lambda changes: on_submission(changes, Submitted(submission.warmth, submitted, self._price))  # noqa: E731
         self._gateway.publish(_Task(f"submission {number}", name, begin))
@@ -261,13 +263,13 @@ class Searcher:
             self.ties.watch.on_wished(trial.id, trial.wanted)
             self.rows.outbox.append((self._request(row, trial), _part(row.submission)))
 
-    def _request(self, row: Row, trial: Trial) -> TrialRequest:
+    def _request(self, row: Row, trial: TrialRecord) -> TrialRequest:
         config = row.submission.config
         return TrialRequest(
             trial=trial.id,
             tenant=row.tenant,
             experiment=row.experiment.id,
-            version=trial.wish,
+            version=trial.request_version,
             request=trial.request,
             wanted=trial.wanted,
             decide_at=trial.decide_at,

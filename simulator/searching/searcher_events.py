@@ -12,7 +12,7 @@ from services.searcher.core.experiment import entities
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.checkpoints import on_checkpoint
-from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots
+from services.searcher.core.reducers.events import CheckpointReport, RequestEnd, RunEnd, RunSlots
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from shared.ids import CheckpointId, TrialId, derived_id
@@ -70,7 +70,7 @@ def news_of_report(report: Stored | Saved) -> SearcherEvent:
             checkpoint = CheckpointId(derived_id(run.id, "checkpoint", count))
             found = entities.TrialCheckpoint(checkpoint, run.number, step, is_good)
             return SearcherEvent(
-                name, run.trial, lambda changes, trial: on_checkpoint(changes, CheckpointNews(trial, found))
+                name, run.trial, lambda changes, trial: on_checkpoint(changes, CheckpointReport(trial, found))
             )
         case Stored(run, count, step, values, is_stale):
             name = f"validation {run.id}:{count}"

@@ -80,7 +80,7 @@ def spec_of(market: Market, with_spot: bool = True) -> PoolSpec:
         1000,
         idle_timeout=IDLE,
         join_timeout=timedelta(minutes=10),
-        moves_runs=with_spot,
+        migrates_runs=with_spot,
         batching_window=PATIENCE,
     )
 

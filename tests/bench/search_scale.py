@@ -14,7 +14,12 @@ from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
-from services.searcher.core.experiment.entities import ClosedRequest, Experiment, RunEndReport, Trial
+from services.searcher.core.experiment.entities import (
+    ClosedRequest,
+    ExperimentRecord,
+    RunEndReport,
+    TrialRecord,
+)
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import fold
@@ -70,8 +75,8 @@ class Core:
     def __init__(self, chosen: ExperimentConfig) -> None:
         self.config = chosen
         self.search = Search(chosen, SEED)
-        self.experiment = Experiment(ExperimentId(UUID(int=1)), 1, NOW)
-        self.trials: dict[int, Trial] = {}
+        self.experiment = ExperimentRecord(ExperimentId(UUID(int=1)), 1, NOW)
+        self.trials: dict[int, TrialRecord] = {}
         self.open: list[int] = []
         self.listed: set[int] = set()
         self.journal: list[Entry] = []
@@ -116,7 +121,7 @@ class Core:
         self.turn(lambda changes: on_validation(changes, result), result.trial)
         self.took.append(perf_counter() - before)
 
-    def end(self, trial: Trial) -> None:
+    def end(self, trial: TrialRecord) -> None:
         outcome: RequestOutcome = "parked" if trial.wanted is DesiredState.PARK else "stopped"
         ended = RunEndReport(trial.request, trial.reported[1], 0)
 

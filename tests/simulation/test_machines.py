@@ -103,7 +103,7 @@ def test_a_machine_that_is_called_empty_under_its_runs_is_caught(monkeypatch: py
             draft.tell(WorkerEmptied(worker))
 
     monkeypatch.setattr(draining, "finish", hastily)
-    monkeypatch.setattr(sizing, "_idle_too_long", lambda spec, standing, staying, now: list(staying))
+    monkeypatch.setattr(sizing, "_idle_too_long", lambda spec, status, staying, now: list(staying))
     fails("no machine ended under a run")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.config import load_config
-from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.experiment.entities import TrialRecord
 from services.searcher.core.methods.asha import StoppingBracket
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.validations import on_validation
@@ -149,8 +149,8 @@ def test_a_search_without_a_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def eagerly(changes: Changes, trial: Trial, reading: Any) -> bool:
-        return changes.is_going and trial.decide_at is not None
+    def eagerly(changes: Changes, trial: TrialRecord, reading: Any) -> bool:
+        return changes.is_ongoing and trial.decide_at is not None
 
     monkeypatch.setattr("services.searcher.core.reducers.validations._is_due", eagerly)
     searches_fail("each verdict once")

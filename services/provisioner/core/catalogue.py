@@ -32,7 +32,7 @@ class Offer:
     Attributes:
         zone: None if its provider has no zones.
         price_per_hour: None if the price is unknown.
-        taken_per_hour: Known rate of spot interruptions.
+        interruptions_per_hour: Known rate of spot interruptions.
         priced_on: Day of the price.
     """
 
@@ -40,7 +40,7 @@ class Offer:
     zone: str | None = None
     purchase: Purchase = "on_demand"
     price_per_hour: float | None = None
-    taken_per_hour: float = 0.0
+    interruptions_per_hour: float = 0.0
     priced_on: date | None = None
 
     @property
@@ -49,7 +49,7 @@ class Offer:
         return (self.price_per_hour or 0.0) / self.kind.slots or None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """A label for users: `spot g5.xlarge in us-east-1a`."""
         return " ".join(
             [
@@ -67,7 +67,7 @@ class Offer:
         """
         boot_h = self.kind.boot_s / 3600.0
         use_h = use.total_seconds() / 3600.0
-        return (self.price_per_hour or 0.0) * (1.0 + boot_h / use_h + boot_h * self.taken_per_hour)
+        return (self.price_per_hour or 0.0) * (1.0 + boot_h / use_h + boot_h * self.interruptions_per_hour)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class MachineDriver(Protocol):
         """Maximum delay after which a change appears in a listing."""
 
     @property
-    def ends_strangers(self) -> bool:
+    def terminates_orphans(self) -> bool:
         """Whether to terminate machines that carry our mark but have no record."""
 
     @property

@@ -22,7 +22,7 @@ from services.provisioner.core.instances.intents import Intent, Launched, Presen
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers import processes
 from services.provisioner.drivers.driver import MachineRef
-from services.provisioner.drivers.processes import Command
+from services.provisioner.drivers.processes import WorkerProgram
 from shared.errors import Transient
 from shared.ids import WorkerId
 
@@ -44,7 +44,7 @@ class LocalSite:
     gateway_url: str
     address: str = "127.0.0.1"
     devices: Sequence[str] = ()
-    patience_s: float = 20.0
+    stop_timeout_s: float = 20.0
 
 
 class LocalDriver:
@@ -53,7 +53,7 @@ class LocalDriver:
     name = "local"
     most_per_intent = 1000
     lateness = timedelta(0)
-    ends_strangers = False
+    terminates_orphans = False
     identity = None
 
     def __init__(self, site: LocalSite) -> None:
@@ -129,9 +129,11 @@ class LocalDriver:
     def _start(self, one: Instance, token: str | None) -> None:
         folder = self._site.directory / one.worker
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        command = Command(self._site.command, self._environment(one, token, folder), folder, folder / LOG)
+        program = WorkerProgram(
+            self._site.command, self._environment(one, token, folder), folder, folder / LOG
+        )
         with self._locks:
-            child = processes.spawn_locked(folder / LAUNCH_LOCK, command)
+            child = processes.spawn_locked(folder / LAUNCH_LOCK, program)
         if child is not None:
             self._children[one.worker] = child
             _log.info("a worker was started", worker=one.worker, pid=child.pid)
@@ -216,7 +218,7 @@ class LocalDriver:
     async def _end_by(self, handle: int, tree: Sequence[int]) -> None:
         """Send SIGTERM, and after the timeout SIGKILL, to the process and its descendants."""
         processes.send(handle, signal.SIGTERM)
-        if await _ended(handle, self._site.patience_s):
+        if await _ended(handle, self._site.stop_timeout_s):
             return
         _log.warning("a process did not exit after SIGTERM and was killed")
         processes.send(handle, signal.SIGKILL)
@@ -227,13 +229,13 @@ class LocalDriver:
         await _ended(handle, 5.0)
 
 
-async def _ended(handle: int, patience_s: float) -> bool:
+async def _ended(handle: int, stop_timeout_s: float) -> bool:
     """Wait for a process; its descriptor becomes readable when it ends."""
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     loop.add_reader(handle, over.set)
     try:
-        async with asyncio.timeout(patience_s):
+        async with asyncio.timeout(stop_timeout_s):
             await over.wait()
     except TimeoutError:
         return False

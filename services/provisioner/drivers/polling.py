@@ -49,8 +49,8 @@ class PollingDriver:
         return self._driver.lateness + MAX_AGE
 
     @property
-    def ends_strangers(self) -> bool:
-        return self._driver.ends_strangers
+    def terminates_orphans(self) -> bool:
+        return self._driver.terminates_orphans
 
     @property
     def identity(self) -> MachineIdentity | None:
@@ -114,15 +114,15 @@ class PollingDriver:
             with provider_call(self.name, "observe"):
                 listed = await self._driver.observe(set(awaited.values()) if is_partial else None)
         except MusterError as error:
-            has_news = self._failure is None
+            has_changed = self._failure is None
             self._failure = error
         else:
             seen = {**(self._seen or {}), **listed} if is_partial else listed
-            has_news = seen != self._seen or self._failure is not None
+            has_changed = seen != self._seen or self._failure is not None
             self._seen, self._failure = seen, None
             self._seen_at = self._seen_at if is_partial else began
             # Machines missing even from a full listing are late; do not list them so often.
             for worker in listed if is_partial else awaited:
                 self._awaited.pop(worker, None)
-        if has_news:
+        if has_changed:
             self._notify()

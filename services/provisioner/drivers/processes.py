@@ -17,7 +17,7 @@ _NOTE_PID = 'echo $$ > "$0" && exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class WorkerProgram:
     """A program to run; nothing else is inherited."""
 
     arguments: Sequence[str]
@@ -26,7 +26,7 @@ class Command:
     log: Path
 
 
-def spawn_locked(lock: Path, command: Command) -> subprocess.Popen[bytes] | None:
+def spawn_locked(lock: Path, program: WorkerProgram) -> subprocess.Popen[bytes] | None:
     """Start a program that holds `lock` while it lives, in its own session.
 
     Returns None if another process holds the lock. The lock is taken before the fork and inherited, so that two
@@ -37,7 +37,7 @@ def spawn_locked(lock: Path, command: Command) -> subprocess.Popen[bytes] | None
         if not _try_lock(descriptor, fcntl.LOCK_EX):
             return None
         os.ftruncate(descriptor, 0)
-        return _spawn(lock, descriptor, command)
+        return _spawn(lock, descriptor, program)
     finally:
         os.close(descriptor)
 
@@ -105,13 +105,13 @@ def command_line(pid: int) -> list[str]:
     return []
 
 
-def _spawn(lock: Path, descriptor: int, command: Command) -> subprocess.Popen[bytes]:
-    with command.log.open("ab") as output:
-        command.log.chmod(0o600)
+def _spawn(lock: Path, descriptor: int, program: WorkerProgram) -> subprocess.Popen[bytes]:
+    with program.log.open("ab") as output:
+        program.log.chmod(0o600)
         return subprocess.Popen(
-            [_SHELL, "-c", _NOTE_PID, str(lock), *command.arguments],
-            env=dict(command.environment),
-            cwd=command.directory,
+            [_SHELL, "-c", _NOTE_PID, str(lock), *program.arguments],
+            env=dict(program.environment),
+            cwd=program.directory,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -46,7 +46,7 @@ def resolve(pool: PoolName, definition: PoolDefinition, catalogue: Catalogue) ->
         reserve_slots=definition.reserve_slots,
         spot=SpotRule(definition.spot_share, definition.on_demand_slots, definition.falls_back),
         batching_window=timedelta(seconds=definition.patience_s),
-        moves_runs=definition.moves_runs and any(offer.purchase == "spot" for offer in offers),
+        migrates_runs=definition.moves_runs and any(offer.purchase == "spot" for offer in offers),
         budget_per_month=definition.budget_per_month,
         labels=definition.labels,
     )
@@ -80,7 +80,7 @@ def _check_offers(definition: PoolDefinition, offers: list[Offer]) -> None:
             f"these machines have slots of several kinds ({', '.join(sorted(kinds))}); a pool has only one"
         )
         raise Rejected("bad_pool", message, "kinds", "define one pool for each slot kind")
-    unpriced = [offer.words for offer in offers if offer.price_per_hour is None]
+    unpriced = [offer.label for offer in offers if offer.price_per_hour is None]
     if unpriced and (definition.order == "cheapest" or definition.budget_per_month is not None):
         message = f"the catalogue has no price for {', '.join(unpriced[:3])}"
         raise Rejected(

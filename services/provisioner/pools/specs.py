@@ -32,21 +32,21 @@ class Pools:
         A pool whose definition the catalogue no longer allows rents nothing more and keeps its machines. The first is
         None if the pool has neither, the second if there is no problem.
         """
-        wrong = None
+        problem = None
         if row.definition is None:
             spec: PoolSpec | None = self.default if row.pool == self.default.pool else None
-            wrong = None if spec else "the settings of the provisioner no longer define this pool"
+            problem = None if spec else "the settings of the provisioner no longer define this pool"
         else:
             try:
                 spec = self.resolve(row.pool, row.definition)
-                wrong = self.catalogue.trouble
+                problem = self.catalogue.trouble
             except Rejected as error:
-                spec, wrong = None, str(error)
+                spec, problem = None, str(error)
         if spec is None and live:
             spec = _as_it_stands(row.pool, live)
         if spec is not None and row.is_closing:
             spec = replace(spec, minimum=0, maximum=0, reserve_slots=0)
-        return spec, wrong
+        return spec, problem
 
     def resolve(self, pool: PoolName, definition: PoolDefinition) -> PoolSpec:
         """Return a pool as it would be resolved.

@@ -149,7 +149,7 @@ class PoolQueries:
     def _view(
         self, row: PoolRecord, holds: Iterable[LaunchBackoff], spent: float, now: datetime
     ) -> MachinePool:
-        spec, wrong = self.pools.spec_of(row, ())
+        spec, problem = self.pools.spec_of(row, ())
         return MachinePool(
             pool=row.pool,
             definition=row.definition,
@@ -157,7 +157,7 @@ class PoolQueries:
             minimum=row.minimum if spec is None else spec.minimum,
             maximum=row.maximum if spec is None else spec.maximum,
             instances=row.instances,
-            fault="; ".join(filter(None, (wrong or row.fault, row.demand.refused))) or None,
+            fault="; ".join(filter(None, (problem or row.fault, row.demand.unaffordable_message))) or None,
             spent=spent,
             offers=_offers(spec.offers, holds, now) if spec else (),
         )

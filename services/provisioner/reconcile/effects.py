@@ -76,8 +76,8 @@ class Effects:
             self._begin([one.worker], partial(self._start_again, one))
         for one in plan.kills:
             self._begin([one.worker], partial(self._kick, one))
-        for name in {one.driver for one in plan.ends}:
-            due = [one for one in plan.ends if one.driver == name and one.worker not in self._tasks]
+        for name in {one.driver for one in plan.terminations}:
+            due = [one for one in plan.terminations if one.driver == name and one.worker not in self._tasks]
             for at in range(0, len(due), MOST_ENDED_TOGETHER):
                 some = due[at : at + MOST_ENDED_TOGETHER]
                 self._begin([one.worker for one in some], partial(self._end, name, some))

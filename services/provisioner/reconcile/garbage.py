@@ -1,4 +1,4 @@
-"""Terminate machines of ended instances and machines without a record. See `loop`, and `core/planning/sweeping`, which decides."""
+"""Terminate machines of ended instances and machines without a record. See `loop`, and `core/planning/garbage`, which decides."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Sweep:
 
     means: TermContext
     effects: Effects
-    _strangers: dict[str, Absences] = field(default_factory=dict)
+    _orphans: dict[str, Absences] = field(default_factory=dict)
     _reported: set[WorkerId] = field(default_factory=set)
 
     async def run(
@@ -52,20 +52,20 @@ class Sweep:
             for worker, one in seen.items()
             if one.presence is not Presence.ENDED and worker not in bills
         ]
-        strangers = self._strangers.setdefault(name, Absences())
-        strangers.sample(there, (), now)
+        orphans = self._orphans.setdefault(name, Absences())
+        orphans.sample(there, (), now)
         self._report(name, there)
-        left = ProviderLeftovers(seen, bills, strangers.missed, driver.lateness, driver.ends_strangers)
+        left = ProviderLeftovers(seen, bills, orphans.missed, driver.lateness, driver.terminates_orphans)
         swept = plan_sweep(left, now)
-        self.effects.sweep(name, [MachineRef(worker, machine) for worker, machine in swept.ends])
+        self.effects.sweep(name, [MachineRef(worker, machine) for worker, machine in swept.terminations])
         if swept.bills:
             async with self.means.units.system() as unit:
                 await self.means.lease.guard(unit.connection)
                 for worker, bill in swept.bills.items():
                     await store.correct_bill(unit.connection, worker, bill)
 
-    def _report(self, name: str, strangers: Collection[WorkerId]) -> None:
-        for worker in set(strangers) - self._reported:
+    def _report(self, name: str, orphans: Collection[WorkerId]) -> None:
+        for worker in set(orphans) - self._reported:
             self._reported.add(worker)
-            will_end = self.means.drivers[name].ends_strangers
+            will_end = self.means.drivers[name].terminates_orphans
             _log.warning("found a machine without a record", worker=worker, provider=name, will_end=will_end)

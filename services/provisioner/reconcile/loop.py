@@ -60,7 +60,7 @@ class Reconciler:
     woken: asyncio.Event
     _loads: Loads = field(default_factory=Loads)
     _wastes: dict[PoolName, ExcessCost] = field(default_factory=dict)
-    _lacks: dict[PoolName, Shortage] = field(default_factory=dict)
+    _shortages: dict[PoolName, Shortage] = field(default_factory=dict)
     _absences: Absences = field(default_factory=Absences)
     _sampled_at: float = float("-inf")
     _outages: Outages = field(default_factory=Outages)
@@ -100,9 +100,9 @@ class Reconciler:
         is_quiet = True
         for pool in view.pools:
             # 4. Decide, for each pool whose machines are listed.
-            if (wrong := visibility_problem(pool, view.unreachable, means.drivers)) is not None:
+            if (problem := visibility_problem(pool, view.unreachable, means.drivers)) is not None:
                 is_quiet = False
-                await self._publish(pool.row, {"fault": wrong})
+                await self._publish(pool.row, {"fault": problem})
                 continue
             world = self._world(pool, view, seen, has_asked)
             plan = plan_pool(world, now)
@@ -113,8 +113,8 @@ class Reconciler:
             # 6. Only now start the effects.
             self.effects.begin(plan, _after(world, plan), new)
             is_quiet = is_quiet and is_idle(world, plan, now)
-        for row, wrong in view.unusable:
-            await self._publish_unusable(row, wrong)
+        for row, problem in view.unusable:
+            await self._publish_unusable(row, problem)
         # 7. Terminate machines of ended instances and machines without a record.
         await self._sweep.run(view.sightings, view.live, now)
         # 8. Run again soon if time alone may change something, and as often as the load is sampled.
@@ -124,11 +124,11 @@ class Reconciler:
         # Listing comes first: an instance recorded after it may be too new to be listed, and is given time.
         names = list(self.means.drivers)
         looks = [self.means.drivers[name].observe() for name in names]
-        sightings, blind = {}, {}
+        sightings, unreachable = {}, {}
         for name, look in zip(names, await asyncio.gather(*looks, return_exceptions=True), strict=True):
             if isinstance(look, MusterError):
                 self._outages.failed(f"listing machines of {name}", look)
-                blind[name] = look
+                unreachable[name] = look
             elif isinstance(look, BaseException):
                 raise look
             else:
@@ -144,17 +144,17 @@ class Reconciler:
         pools, unusable = [], []
         for row in rows:
             mine = [one for one in live if one.pool == row.pool]
-            spec, wrong = self.means.pools.spec_of(row, mine)
+            spec, problem = self.means.pools.spec_of(row, mine)
             if spec is not None:
-                pools.append(PoolView(row, spec, wrong, mine))
-            elif wrong is not None:
-                unusable.append((row, wrong))
-        return Observation(pools, unusable, sightings, blind, holds, spent)
+                pools.append(PoolView(row, spec, problem, mine))
+            elif problem is not None:
+                unusable.append((row, problem))
+        return Observation(pools, unusable, sightings, unreachable, holds, spent)
 
     def _world(
         self, pool: PoolView, view: Observation, seen: Mapping[WorkerId, Sighting], has_asked: bool
     ) -> PoolWorld:
-        standing = PoolStatus(
+        status = PoolStatus(
             pool.row.demand,
             pool.live,
             self._loads.idle_since,
@@ -162,14 +162,14 @@ class Reconciler:
             budgets_of(pool.spec, view.spent, self.means.clock.now()),
             loads=self._loads.now if has_asked else None,
             wasted=self._wastes.setdefault(pool.row.pool, ExcessCost()).spent,
-            lack=self._lacks.get(pool.row.pool, Shortage()),
+            shortage=self._shortages.get(pool.row.pool, Shortage()),
         )
         lateness = {name: driver.lateness for name, driver in self.means.drivers.items()}
-        return PoolWorld(pool.spec, standing, seen, self._absences.missed, lateness)
+        return PoolWorld(pool.spec, status, seen, self._absences.missed, lateness)
 
     def _remember(self, pool: PoolName, plan: PoolPlan, now: datetime) -> None:
         """Store what only this term knows: excess costs of machines, and shortages."""
-        self._lacks[pool] = plan.sizing.lack
+        self._shortages[pool] = plan.sizing.shortage
         if plan.sizing.rates is not None:
             self._wastes[pool].sample(plan.sizing.rates, now)
 
@@ -215,19 +215,19 @@ class Reconciler:
             "instances": len(pool.live) + len(instances),
             "fault": fault,
         }
-        has_news = pool.row.version == 0 or any(
+        has_changed = pool.row.version == 0 or any(
             getattr(pool.row, name) != published[name] for name in published
         )
         is_new = bool(
             plan.transitions
             or instances
             or sizing.drains
-            or sizing.undone
+            or sizing.undrained
             or sizing.withdrawn
             or sizing.moved
         )
         is_over = pool.row.is_closing and not pool.live
-        if not is_new and not has_news and not is_over:
+        if not is_new and not has_changed and not is_over:
             return
         faults.point(BEFORE_INTENT)
         async with self.means.units.system() as unit:
@@ -240,17 +240,19 @@ class Reconciler:
             await store.save_new(unit.connection, instances)
             for one in instances:
                 unit.emit(changed(one), tenant=SITE)
-            if has_news:
+            if has_changed:
                 row = await store.change_provider(unit.connection, pool.row.pool, **published)
                 unit.emit(provided(row), tenant=SITE)
             if is_over:
                 await store.drop_pool(unit.connection, pool.row.pool)
         faults.point(AFTER_INTENT)
 
-    async def _publish_unusable(self, row: PoolRecord, wrong: str) -> None:
+    async def _publish_unusable(self, row: PoolRecord, problem: str) -> None:
         if row.is_closing and row.definition is None:
             return  # The pool's removal was already published.
-        await self._publish(row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}, row.is_closing)
+        await self._publish(
+            row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": problem}, row.is_closing
+        )
 
     async def _publish(self, row: PoolRecord, published: Mapping[str, object], is_over: bool = False) -> None:
         """Publish changed fields of a pool, and drop a pool that is over."""
@@ -269,7 +271,7 @@ class Reconciler:
         for one in (*sizing.drains, *sizing.moved):
             if await self._save(unit, one, moved(one, InstanceTrigger.DRAIN, now)):
                 unit.emit(drain(one, reclaim=one in sizing.moved), tenant=SITE)
-        for one in sizing.undone:
+        for one in sizing.undrained:
             if await self._save(unit, one, moved(one, InstanceTrigger.UNDO, now)):
                 unit.emit(drain(one, undo=True), tenant=SITE)
         for one in sizing.withdrawn:
@@ -286,4 +288,4 @@ class Reconciler:
 def _after(world: PoolWorld, plan: PoolPlan) -> list[Instance]:
     """Return all live instances after the plan's transitions."""
     moved_to = {before.id: after for before, after in plan.transitions}
-    return [moved_to.get(one.id, one) for one in world.standing.live]
+    return [moved_to.get(one.id, one) for one in world.status.live]

@@ -16,7 +16,7 @@ from shared.messages.workers import WorkerView
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    """A recorded pool. `wrong` is the problem with its definition or the catalogue."""
+    """A recorded pool. `problem` is the problem with its definition or the catalogue."""
 
     row: PoolRecord
     spec: PoolSpec
@@ -29,7 +29,7 @@ class Observation:
     """State at the start of a pass.
 
     Attributes:
-        blind: Providers that did not list their machines, with their errors.
+        unreachable: Providers that did not list their machines, with their errors.
         unusable: Pools that can rent nothing and have no machines, with the reason.
     """
 
@@ -50,15 +50,15 @@ class Observation:
 
 
 def visibility_problem(
-    pool: PoolView, blind: Mapping[str, MusterError], drivers: Collection[str]
+    pool: PoolView, unreachable: Mapping[str, MusterError], drivers: Collection[str]
 ) -> str | None:
     """Return why no decision is possible for a pool; None if all of its providers are configured and listed their machines."""
     where = sorted({one.driver for one in pool.live})
     problems = [
-        f"{name} did not list its machines, so the pool rents and releases none: {blind[name].message} ({blind[name].code});"
+        f"{name} did not list its machines, so the pool rents and releases none: {unreachable[name].message} ({unreachable[name].code});"
         f" check that {name} is reachable and the provisioner's credentials for it"
         for name in where
-        if name in blind
+        if name in unreachable
     ]
     problems += [
         f"{name} is no longer configured but still has machines: add it to the providers file again"
@@ -71,7 +71,7 @@ def visibility_problem(
 def could_spare(pool: PoolView) -> bool:
     """Whether a worker could be drained or migrated, so that sampling the load is worthwhile."""
     serving = sum(one.state is InstanceState.READY and one.silent_since is None for one in pool.live)
-    return serving > pool.spec.minimum or (serving > 0 and pool.spec.moves_runs)
+    return serving > pool.spec.minimum or (serving > 0 and pool.spec.migrates_runs)
 
 
 def load_of(worker: WorkerView) -> WorkerLoad:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from services.searcher.core.budget.ledger import BudgetUsage
 from services.searcher.core.budget.limits import millis
 from services.searcher.core.editing import SearchEdit
-from services.searcher.core.experiment.entities import Experiment, trial_id
+from services.searcher.core.experiment.entities import ExperimentRecord, trial_id
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.commands import (
     archive,
@@ -133,7 +133,7 @@ def _edit(command: EditSearch) -> SearchEdit:
     )
 
 
-def _check_version(command: Command, experiment: Experiment) -> None:
+def _check_version(command: Command, experiment: ExperimentRecord) -> None:
     expected = command.expected_version
     if expected is not None and expected != experiment.version:
         raise Conflict(

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
 from services.searcher.core.budget.limits import check_budget
-from services.searcher.core.experiment.entities import Experiment
+from services.searcher.core.experiment.entities import ExperimentRecord
 from services.searcher.core.experiment.states import ExperimentState
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.samplers import check_space
@@ -29,7 +29,7 @@ class _Submission:
 
     delivery: Delivery[SubmissionCommitted]
     submission: Submission
-    experiment: Experiment
+    experiment: ExperimentRecord
     config: ExperimentConfig | None = None
     prior: PriorObservations = NO_PRIOR_OBSERVATIONS
 
@@ -54,7 +54,7 @@ class SubmissionHandlers:
 
     def _read(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> _Submission:
         message = delivery.message
-        experiment = Experiment(message.experiment_id, message.number, unit.now)
+        experiment = ExperimentRecord(message.experiment_id, message.number, unit.now)
         try:
             config = load_config(message.config)
             check_space(config)
@@ -94,8 +94,10 @@ def _in_parts(submitted: Sequence[_Submission]) -> list[list[_Submission]]:
     return parts
 
 
-def _rejected(delivery: Delivery[SubmissionCommitted], made: Experiment, error: Rejected) -> _Submission:
-    rejected = Experiment(
+def _rejected(
+    delivery: Delivery[SubmissionCommitted], made: ExperimentRecord, error: Rejected
+) -> _Submission:
+    rejected = ExperimentRecord(
         made.id,
         made.number,
         made.started_at,

@@ -9,7 +9,7 @@ from services.searcher.core.experiment.entities import ClosedRequest, RunEndRepo
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.reducers.checkpoints import on_checkpoint, on_delayed
 from services.searcher.core.reducers.events import (
-    CheckpointNews,
+    CheckpointReport,
     RequestEnd,
     Rollback,
     RunEnd,
@@ -104,10 +104,10 @@ def _rollback(trial: int, message: ValidationsSuperseded) -> Rollback:
     return Rollback(trial, message.run_number, message.step, valid)
 
 
-def _checkpoint(trial: int, message: CheckpointEvent) -> CheckpointNews:
+def _checkpoint(trial: int, message: CheckpointEvent) -> CheckpointReport:
     is_good = isinstance(message, CheckpointSaved)
     found = TrialCheckpoint(message.checkpoint_id, message.run_number, message.step, is_good, message.settles)
-    return CheckpointNews(trial, found)
+    return CheckpointReport(trial, found)
 
 
 def _delay(trial: int, message: UploadsDelayed) -> UploadDelay:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import structlog
 
 from muster.config import ExperimentConfig
-from services.searcher.core.experiment.entities import Experiment, trial_id
+from services.searcher.core.experiment.entities import ExperimentRecord, trial_id
 from services.searcher.core.reducers.changes import Changes, Decision, ValidationVerdict
 from services.searcher.core.reducers.ending import choose_best, end_rest
 from services.searcher.core.reducers.starting import resume_loaded
@@ -51,7 +51,7 @@ class Dispatcher:
     """Turns events into decisions, and decisions into rows and messages.
 
     Attributes:
-        news: Set when there may be progress to publish.
+        publish_requested: Set when there may be progress to publish.
         capacity: Set when a pool's capacity was reported.
         budgets: Set when a budget check is due at another time or a price may have changed.
         prices: Hourly price of a slot by pool, as last read.
@@ -59,7 +59,7 @@ class Dispatcher:
 
     searches: SearchCache
     bus: Bus
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    publish_requested: asyncio.Event = field(default_factory=asyncio.Event)
     capacity: asyncio.Event = field(default_factory=asyncio.Event)
     budgets: asyncio.Event = field(default_factory=asyncio.Event)
     prices: dict[PoolName, float] = field(default_factory=dict)
@@ -152,9 +152,9 @@ class Dispatcher:
         self.budgets.set()
 
     async def _wake(self) -> None:
-        self.news.set()
+        self.publish_requested.set()
 
-    async def _hint(self, tenant: TenantId, experiment: Experiment) -> None:
+    async def _hint(self, tenant: TenantId, experiment: ExperimentRecord) -> None:
         """Wake readers that wait for the search's events."""
         await self.bus.hint(Hint(entity="search", id=experiment.id, cursor=experiment.position), tenant)
 

@@ -35,7 +35,7 @@ def decide_again(lines: Iterable[bytes]) -> bytes:
         checked += 1
         found = compare(search, entry)
         if found is not None:
-            message = found.in_words()
+            message = found.describe()
         elif saved and saved["position"] == entry.position and _state(search) != saved["state"]:
             found = EntryDifference(entry.position, entry.kind, entry.facts, {}, {})
             message = f"the state saved after decision {entry.position} differs from the replayed state"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from muster.config import ExperimentConfig, load_accepted
-from services.searcher.core.experiment.entities import Experiment
+from services.searcher.core.experiment.entities import ExperimentRecord
 from services.searcher.core.journal.replay import fold
 from services.searcher.core.search.search import Search
 from services.searcher.runner import snapshots
@@ -43,7 +43,7 @@ class SearchCache:
         self._cache = Cache[ExperimentId, LoadedSearch]("searches", max_searches)
         self._checked_out: WeakKeyDictionary[Unit, dict[ExperimentId, LoadedSearch]] = WeakKeyDictionary()
 
-    async def check_out(self, unit: Unit, experiment: Experiment) -> LoadedSearch:
+    async def check_out(self, unit: Unit, experiment: ExperimentRecord) -> LoadedSearch:
         """Return the experiment's search at exactly the current end of its journal."""
         checked_out = self._checked_out_by(unit)
         if (loaded := checked_out.get(experiment.id)) is None:
@@ -83,7 +83,7 @@ class SearchCache:
             self._cache.put(experiment_id, loaded)
 
 
-async def _begin(unit: Unit, experiment: Experiment) -> LoadedSearch:
+async def _begin(unit: Unit, experiment: ExperimentRecord) -> LoadedSearch:
     submission = await entities.load_submission(unit.connection, experiment.id)
     config = load_accepted(submission.config)
     loaded = await begin_search(submission, config)

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.budget.ledger import BudgetUsage
-from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.experiment.entities import ExperimentRecord, TrialRecord
 from services.searcher.core.experiment.states import EXPERIMENT, TRIAL, ExperimentState
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.reducers.changes import Decision
@@ -65,12 +65,12 @@ _SUBMITTED = [field.name for field in fields(Submission)]
 class Locked:
     """A locked experiment with the requested trials."""
 
-    experiment: Experiment
-    trials: list[Trial]
+    experiment: ExperimentRecord
+    trials: list[TrialRecord]
 
 
 async def insert_submissions(
-    connection: AsyncConnection, given: Sequence[tuple[Submission, Experiment]]
+    connection: AsyncConnection, given: Sequence[tuple[Submission, ExperimentRecord]]
 ) -> frozenset[ExperimentId]:
     """Insert experiments and return the ids of those that are new."""
     made_rows = [
@@ -118,7 +118,9 @@ async def lock_by_trials(connection: AsyncConnection, trials: Iterable[TrialId])
     return list(locked.values())
 
 
-async def lock_experiment(connection: AsyncConnection, experiment_id: ExperimentId) -> Experiment | None:
+async def lock_experiment(
+    connection: AsyncConnection, experiment_id: ExperimentId
+) -> ExperimentRecord | None:
     """Lock one experiment and return its current state."""
     found = await connection.execute(
         select(*_EXPERIMENT).where(experiment.c.id == experiment_id).with_for_update()
@@ -129,7 +131,7 @@ async def lock_experiment(connection: AsyncConnection, experiment_id: Experiment
 
 async def lock_trials(
     connection: AsyncConnection, experiment_id: ExperimentId, numbers: Sequence[int]
-) -> list[Trial]:
+) -> list[TrialRecord]:
     """Return these trials, by number; the experiment must be locked."""
     found = await connection.execute(
         select(trial)
@@ -140,7 +142,7 @@ async def lock_trials(
     return [rows.to_trial(row._mapping) for row in found]
 
 
-async def lock_live_trials(connection: AsyncConnection, experiment_id: ExperimentId) -> list[Trial]:
+async def lock_live_trials(connection: AsyncConnection, experiment_id: ExperimentId) -> list[TrialRecord]:
     """Return the trials that are not final, by number; the experiment must be locked."""
     found = await connection.execute(
         select(trial)

@@ -24,7 +24,7 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class FrontTrialDetails:
+class ParetoTrialDetails:
     """Displayed fields of a trial on the front, besides its result."""
 
     id: TrialId
@@ -51,13 +51,15 @@ async def load_bests(connection: AsyncConnection, experiment_id: ExperimentId) -
     return {number: mark for number, mark in marks.items() if mark is not None}
 
 
-async def load_front_trials(
+async def load_pareto_trials(
     connection: AsyncConnection, experiment_id: ExperimentId, numbers: Sequence[int]
-) -> dict[int, FrontTrialDetails]:
+) -> dict[int, ParetoTrialDetails]:
     """Return these trials by their numbers."""
     found = await connection.execute(
         select(trial.c.number, trial.c.id, trial.c.state, trial.c.point).where(
             trial.c.experiment == experiment_id, trial.c.number.in_(numbers)
         )
     )
-    return {row.number: FrontTrialDetails(TrialId(row.id), TrialState(row.state), row.point) for row in found}
+    return {
+        row.number: ParetoTrialDetails(TrialId(row.id), TrialState(row.state), row.point) for row in found
+    }

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.experiment.entities import ExperimentRecord, TrialRecord
 from services.searcher.core.experiment.states import TRIAL
 from services.searcher.store import rows
 from services.searcher.store.tables import experiment, trial
@@ -24,14 +24,14 @@ _MOST_WAITED_FOR = 10
 @dataclass(frozen=True, slots=True)
 class PendingExperiment:
     tenant: TenantId
-    experiment: Experiment
+    experiment: ExperimentRecord
 
 
 @dataclass(frozen=True, slots=True)
 class PendingTrial:
     tenant: TenantId
     experiment: ExperimentId
-    trial: Trial
+    trial: TrialRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Overdue:
     trial: TrialId
 
 
-async def take_experiment_news(
+async def take_pending_experiments(
     connection: AsyncConnection, now: datetime, every: timedelta
 ) -> list[PendingExperiment]:
     """Return experiments with unpublished progress with their new versions, each at most once per `every`."""
@@ -73,7 +73,7 @@ async def load_skipped(connection: AsyncConnection, published_before: datetime) 
     return [ExperimentId(one) for one in found]
 
 
-async def take_news_of(
+async def take_pending_experiment(
     connection: AsyncConnection, experiment_id: ExperimentId, now: datetime
 ) -> list[PendingExperiment]:
     """Wait for the experiment's lock and return it with its new version, unless another replica has published it meanwhile."""
@@ -81,7 +81,7 @@ async def take_news_of(
     return await _take(connection, is_due, now)
 
 
-async def take_trial_news(connection: AsyncConnection) -> list[PendingTrial]:
+async def take_pending_trials(connection: AsyncConnection) -> list[PendingTrial]:
     """Return trials with unpublished results or states, with their new versions."""
     due = select(trial.c.id).where(trial.c.dirty).limit(_MOST).with_for_update(skip_locked=True).cte("due")
     found = await connection.execute(
@@ -98,8 +98,8 @@ async def take_trial_news(connection: AsyncConnection) -> list[PendingTrial]:
 
 async def is_any_left(connection: AsyncConnection) -> bool:
     """Whether unpublished changes remain: more than one round takes, or published too recently by another replica."""
-    untold = or_(exists().where(experiment.c.dirty), exists().where(trial.c.dirty))
-    return bool(await connection.scalar(select(untold)))
+    unpublished = or_(exists().where(experiment.c.dirty), exists().where(trial.c.dirty))
+    return bool(await connection.scalar(select(unpublished)))
 
 
 async def load_overdue(connection: AsyncConnection, closed_before: datetime) -> list[Overdue]:

@@ -14,12 +14,12 @@ from services.searcher.core.experiment.entities import (
     Best,
     ClosedRequest,
     Counts,
-    Experiment,
+    ExperimentRecord,
     RunEndReport,
     ScoredValidation,
     SearchTerms,
-    Trial,
     TrialCheckpoint,
+    TrialRecord,
 )
 from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger, TrialState
 from services.searcher.core.journal.entries import Entry
@@ -31,11 +31,11 @@ Row = dict[str, JsonValue]
 Columns = RowMapping | Mapping[str, Any]
 
 
-def to_experiment(row: Columns) -> Experiment:
+def to_experiment(row: Columns) -> ExperimentRecord:
     best = None
     if row["best_trial"] is not None:
         best = Best(row["best_trial"], row["best_step"], row["best_value"], _to_others(row["best_others"]))
-    return Experiment(
+    return ExperimentRecord(
         id=ExperimentId(row["id"]),
         number=row["number"],
         started_at=row["started_at"],
@@ -57,7 +57,7 @@ def to_experiment(row: Columns) -> Experiment:
     )
 
 
-def to_trial(row: Columns) -> Trial:
+def to_trial(row: Columns) -> TrialRecord:
     ended = closed = checkpoint = None
     if row["ended_run"] is not None:
         ended = RunEndReport(row["ended_run"], row["ended_validations"], row["ended_checkpoints"])
@@ -67,7 +67,7 @@ def to_trial(row: Columns) -> Trial:
         )
     if row["checkpoint"] is not None:
         checkpoint = TrialCheckpoint(row["checkpoint"], row["checkpoint_run"], row["checkpoint_step"])
-    return Trial(
+    return TrialRecord(
         id=TrialId(row["id"]),
         number=row["number"],
         point=row["point"],
@@ -78,7 +78,7 @@ def to_trial(row: Columns) -> Trial:
         state=TrialState(row["state"]),
         version=row["version"],
         wanted=DesiredState(row["wanted"]),
-        wish=row["wish"],
+        request_version=row["wish"],
         request=row["request"],
         is_stopped=row["is_stopped"],
         is_at_top=row["is_at_top"],
@@ -104,7 +104,7 @@ def to_entry(row: Any) -> Entry:
     return Entry(row.position, row.kind, row.facts)
 
 
-def of_experiment(experiment: Experiment) -> Row:
+def of_experiment(experiment: ExperimentRecord) -> Row:
     """Return the columns of an experiment that decisions change."""
     best, counts = experiment.best, experiment.counts
     return {
@@ -143,7 +143,7 @@ def of_terms(terms: SearchTerms) -> dict[str, JsonValue] | None:
     return {**written, "operation": str(terms.operation) if terms.operation else None}
 
 
-def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
+def of_trial(trial: TrialRecord, experiment: UUID, tenant: TenantId) -> Row:
     ended, closed = trial.ended, trial.closed
     return {
         "tenant": str(tenant),
@@ -158,7 +158,7 @@ def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
         "state": trial.state.value,
         "version": trial.version,
         "wanted": trial.wanted.value,
-        "wish": trial.wish,
+        "wish": trial.request_version,
         "request": trial.request,
         "is_stopped": trial.is_stopped,
         "is_at_top": trial.is_at_top,

@@ -46,4 +46,4 @@ def _choose(item: WorkloadTrial, market: Market, now_ms: int, avoided: str | Non
         if offer.kind.slots >= item.max_slots and not market.is_short(offer, now_ms)
     ]
     spot = [offer for offer in open_ones if offer.purchase == "spot" and offer.zone != avoided]
-    return min(spot or open_ones, key=lambda offer: (market.price(offer, now_ms), offer.words), default=None)
+    return min(spot or open_ones, key=lambda offer: (market.price(offer, now_ms), offer.label), default=None)

@@ -90,7 +90,7 @@ class Market(CloudBehavior):
 
     def _priced(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
         offers = tuple(
-            replace(one, price_per_hour=self.price(one, now_ms), taken_per_hour=1 / TAKEN_EVERY_H)
+            replace(one, price_per_hour=self.price(one, now_ms), interruptions_per_hour=1 / TAKEN_EVERY_H)
             if one.purchase == "spot"
             else one
             for one in spec.offers
@@ -114,7 +114,9 @@ class Market(CloudBehavior):
             for zone in ZONES:
                 yield Offer(kind, zone, "on_demand", price)
                 spot = Offer(kind, zone, "spot", price)
-                yield replace(spot, price_per_hour=self.price(spot, now_ms), taken_per_hour=1 / TAKEN_EVERY_H)
+                yield replace(
+                    spot, price_per_hour=self.price(spot, now_ms), interruptions_per_hour=1 / TAKEN_EVERY_H
+                )
 
     def _course(self, key: Key) -> Sequence[float]:
         if key not in self.courses:

@@ -93,11 +93,11 @@ class Ours:
             self._search.observe(trial, Scores(self._best[trial]))
         self._take(self._search.on_ended(trial, TrialEnding.FINISHED))
 
-    def _take(self, moves: SearchActions) -> None:
-        for made in moves.created:
+    def _take(self, actions: SearchActions) -> None:
+        for made in actions.created:
             self._decide_at[made.number] = made.decide_at
             self._steps.append(Start(made.number, _coordinates(made.point)))
-        for step in moves.going_on:
+        for step in actions.resumed:
             self._decide_at[step.trial] = step.decide_at
             self._steps.append(GoOn(step.trial))
 

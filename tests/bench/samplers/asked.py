@@ -61,8 +61,8 @@ class Ours:
             self._search.observe(trial, Scores(loss))
         self._take(self._search.on_ended(trial, TrialEnding.FINISHED))
 
-    def _take(self, moves: SearchActions) -> None:
-        for made in moves.created:
+    def _take(self, actions: SearchActions) -> None:
+        for made in actions.created:
             self._places[made.number] = {name: int(str(value)) for name, value in made.point.items()}
 
 

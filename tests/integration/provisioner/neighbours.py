@@ -125,18 +125,18 @@ class Around:
     def has(self, count: int) -> Callable[[], bool]:
         return lambda: len(self.running()) == count == len(self.toys())
 
-    def told(self, kind: type[E]) -> list[E]:
+    def published(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
 
     def states(self, worker: str) -> list[str]:
         """What was told of a worker's instance, in the order of its versions: who commits first is not always heard first."""
-        told = [one for one in self.told(InstanceChanged) if one.worker == worker]
-        return [one.state for one in sorted(told, key=lambda one: one.version)]
+        published = [one for one in self.published(InstanceChanged) if one.worker == worker]
+        return [one.state for one in sorted(published, key=lambda one: one.version)]
 
     @property
     def provider(self) -> ProviderChanged:
         """The newest that was told of the pool's provider."""
-        return max(self.told(ProviderChanged), key=lambda one: one.version, default=NOTHING_TOLD)
+        return max(self.published(ProviderChanged), key=lambda one: one.version, default=NOTHING_TOLD)
 
     async def demand(self, waiting: int, idle: int = 0, pool: PoolName = POOL, unaffordable: int = 0) -> None:
         await self.tell(
@@ -245,7 +245,7 @@ async def around(
         found = Around(workers, environment, servers, database, ear.jetstream())
         stack.push_async_callback(found.clear)
 
-        heard: set[UUID] = set()
+        received: set[UUID] = set()
 
         async def issue(ask: RequestContext, query: IssueJoin) -> IssuedJoin:
             if found.refusal is not None:
@@ -258,8 +258,8 @@ async def around(
 
         async def hear(message: Msg) -> None:
             envelope = Envelope.from_headers(message.headers or {})
-            if envelope.id not in heard and envelope.type in KINDS:
-                heard.add(envelope.id)
+            if envelope.id not in received and envelope.type in KINDS:
+                received.add(envelope.id)
                 found.events.append(KINDS[envelope.type].from_bytes(message.data))
 
         async def hear_drain(message: Msg) -> None:

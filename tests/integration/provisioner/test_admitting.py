@@ -65,7 +65,7 @@ async def test_a_machine_joins_once_by_its_identity_and_carries_no_token(
 
 
 @pytest.mark.parametrize(
-    ("code", "reason", "words"),
+    ("code", "reason", "message"),
     [
         (
             "version_mismatch",
@@ -76,7 +76,7 @@ async def test_a_machine_joins_once_by_its_identity_and_carries_no_token(
     ],
 )
 async def test_a_machine_that_cannot_serve_is_ended_and_the_pool_says_why(
-    rented: Rented, code: Any, reason: str, words: str
+    rented: Rented, code: Any, reason: str, message: str
 ) -> None:
     async with rented.world.provisioner(**rented.settings()):
         await rented.define()
@@ -88,13 +88,15 @@ async def test_a_machine_that_cannot_serve_is_ended_and_the_pool_says_why(
         await rented.world.is_told(worker, "failed")
 
         def says_why() -> bool:
-            faults = [one.fault or "" for one in rented.world.told(ProviderChanged) if one.pool == RENTED]
-            return any(f"{words}, next attempt at" in one and f"{reason}: " in one for one in faults)
+            faults = [
+                one.fault or "" for one in rented.world.published(ProviderChanged) if one.pool == RENTED
+            ]
+            return any(f"{message}, next attempt at" in one and f"{reason}: " in one for one in faults)
 
         await eventually(says_why)
     assert rented.ec2.calls["RunInstances"] == 1, "another of the same image is not rented"
 
 
 def _workers(rented: Rented, state: str) -> set[str]:
-    told = rented.world.told(InstanceChanged)
-    return {one.worker for one in told if one.pool == RENTED and one.state == state}
+    published = rented.world.published(InstanceChanged)
+    return {one.worker for one in published if one.pool == RENTED and one.state == state}

@@ -300,9 +300,9 @@ def test_the_server_holds_calls_against_the_description() -> None:
             "canIpForward": "yes",
         },
     }
-    told = "\n".join(problems({"$ref": "BulkInsertInstanceResource"}, body, "body"))
+    problems_text = "\n".join(problems({"$ref": "BulkInsertInstanceResource"}, body, "body"))
     for fault in ("'some' is no number", "'CHEAP' is none of", 'unknown field "gpus"', "'yes' is no boolean"):
-        assert fault in told
+        assert fault in problems_text
 
 
 def engine_of(project: Project, session: ClientSession, given: Tokens) -> ComputeEngine:

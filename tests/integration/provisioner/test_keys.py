@@ -36,8 +36,8 @@ async def test_keys_of_a_stranger_let_nobody_in(tmp_path: Path) -> None:
 def _token() -> str:
     machine = {"project_id": "research", "zone": "us-central1-a", "instance_name": "w-1"}
     now = int(time())
-    told = {"iss": ISSUER, "aud": PLATFORM, "sub": "1234", "iat": now, "exp": now + 3600}
-    return KEY.sign(told | {"google": {"compute_engine": machine}})
+    claims = {"iss": ISSUER, "aud": PLATFORM, "sub": "1234", "iat": now, "exp": now + 3600}
+    return KEY.sign(claims | {"google": {"compute_engine": machine}})
 
 
 def _trusting(one: Authority) -> ClientSession:

@@ -211,16 +211,16 @@ async def test_outside_a_cluster_access_must_be_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("access", "words"),
+    ("access", "message"),
     [
         (Access(url="http://127.0.0.1:9"), "127.0.0.1:9"),
         (Access(kubeconfig=Path("/no/config")), "/no/config"),
         (Access(url="http://127.0.0.1:9", token_file=Path("/no/token")), "/no/token"),
     ],
 )
-async def test_what_is_away_may_come_back(access: Access, words: str) -> None:
+async def test_what_is_away_may_come_back(access: Access, message: str) -> None:
     async with opened(access) as driver:
-        with pytest.raises(Transient, match=words):
+        with pytest.raises(Transient, match=message):
             await driver.observe()
 
 
@@ -252,6 +252,6 @@ def test_the_server_holds_objects_against_the_schema() -> None:
             "gpus": 8,
         }
     }
-    told = "\n".join(problems("V1Pod", pod, "pod"))
+    problems_text = "\n".join(problems("V1Pod", pod, "pod"))
     for fault in ('unknown field "gpus"', "limits.cpu: 4 is no str", "`name`, must not be `None`"):
-        assert fault in told
+        assert fault in problems_text

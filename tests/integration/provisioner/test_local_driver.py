@@ -36,7 +36,7 @@ async def site(tmp_path: Path) -> AsyncIterator[LocalSite]:
         command=(sys.executable, "-S", str(TOY), "stay"),
         environment={"PATH": os.defpath},
         gateway_url="http://gateway",
-        patience_s=2.0,
+        stop_timeout_s=2.0,
     )
     yield found
     for folder in found.directory.glob("*"):
@@ -87,8 +87,8 @@ class TestLocalDriver(WorkerDriverContract[LocalDriver]):
         await eventually(lambda: file.exists() and file.read_text().endswith("}"))
         assert json.loads(file.read_text())["CUDA_VISIBLE_DEVICES"] == "4,5"
 
-    async def test_a_worker_that_does_not_end_is_killed_after_the_patience(self, site: LocalSite) -> None:
-        driver = LocalDriver(replace(site, command=(*site.command[:-1], "stubborn"), patience_s=0.3))
+    async def test_a_worker_that_does_not_end_is_killed_after_the_timeout(self, site: LocalSite) -> None:
+        driver = LocalDriver(replace(site, command=(*site.command[:-1], "stubborn"), stop_timeout_s=0.3))
         await driver.start_again(ONE, "let-me-in")
         await eventually(lambda: (site.directory / WORKER / "daemon.lock").exists())
         pid = pid_of(driver, WORKER)

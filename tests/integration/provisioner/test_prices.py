@@ -44,9 +44,9 @@ def _sku(description: str, rate: float, usage: str = "OnDemand") -> dict[str, An
         {"startUsageAmount": 1, "unitPrice": {"units": str(int(rate)), "nanos": round(rate % 1 * 1e9)}},
     ]
     pricing = [{"pricingExpression": {"tieredRates": tiers}}]
-    words = f"{description} running in Americas"
+    label = f"{description} running in Americas"
     return {
-        "description": words, "category": {"usageType": usage}, "serviceRegions": ["us-central1"], "pricingInfo": pricing,
+        "description": label, "category": {"usageType": usage}, "serviceRegions": ["us-central1"], "pricingInfo": pricing,
     }  # fmt: skip
 
 
@@ -130,8 +130,8 @@ async def test_prices_are_brought_and_the_rest_of_the_catalogue_stays(
 ) -> None:
     wish = _wish(tmp_path, aws)
     await asyncio.to_thread(lambda: refresh(wish, as_json=True, at=PriceEndpoints(price_list)))
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    zones = [one["zone"] for one in told]
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    zones = [one["zone"] for one in lines]
     assert "us-east-1a" in zones and zones == sorted(zones)
     g5, a100 = yaml.safe_load(wish.catalogue.read_text())["kinds"]
     assert a100["prices"] == [{"on_demand": 9.6}]

@@ -38,8 +38,8 @@ async def test_what_is_needed_is_rented_in_one_call_where_it_is_cheapest(rented:
         await rented.need(3)
         await eventually(lambda: rented.ec2.calls["RunInstances"] == 1)
         await _has(rented, joining=3)
-        told = [one for one in rented.world.told(InstanceChanged) if one.pool == RENTED]
-        assert {one.price_per_hour for one in told} == {1.0}
+        published = [one for one in rented.world.published(InstanceChanged) if one.pool == RENTED]
+        assert {one.price_per_hour for one in published} == {1.0}
         assert len({query.worker for query in rented.world.issued}) == 3, "each has a token of its own"
         await asyncio.sleep(1.2)
         assert rented.ec2.calls["RunInstances"] == 1
@@ -97,17 +97,17 @@ async def test_a_pool_that_is_given_up_goes_with_who_has_not_joined_and_is_told_
 
         await eventually(forgotten)
         await asyncio.sleep(0.5)
-        before = len(rented.world.told(ProviderChanged))
+        before = len(rented.world.published(ProviderChanged))
         for _ in range(3):
             await rented.need(0)
             await asyncio.sleep(0.3)
-        assert len(rented.world.told(ProviderChanged)) == before
+        assert len(rented.world.published(ProviderChanged)) == before
 
 
 def _told(rented: Rented) -> list[ProviderChanged]:
     """What was told of the pool, the newest last."""
-    told = [one for one in rented.world.told(ProviderChanged) if one.pool == RENTED]
-    return sorted(told, key=lambda one: one.version)
+    published = [one for one in rented.world.published(ProviderChanged) if one.pool == RENTED]
+    return sorted(published, key=lambda one: one.version)
 
 
 async def _costs(rented: Rented, machines: int, price: float) -> None:

@@ -138,7 +138,7 @@ async def test_a_launch_that_fails_is_the_pools_fault_until_one_works(world: Aro
         await eventually(lambda: world.provider.fault is None)
 
     def failed() -> set[str]:
-        return {one.state for one in world.told(InstanceChanged) if one.reason == "the pool is closed"}
+        return {one.state for one in world.published(InstanceChanged) if one.reason == "the pool is closed"}
 
     await eventually(failed)
     assert failed() == {"wanted"}
@@ -162,7 +162,11 @@ async def test_a_pool_says_for_whom_nothing_is_rented_and_other_tenants_are_not_
 async def test_one_that_people_end_gets_no_more_work_before_it_goes(world: Around) -> None:
     async with world.provisioner(minimum=1, maximum=1):
         (worker,) = await world.join_all(1, used=1)
-        one = next(told.instance_id for told in world.told(InstanceChanged) if told.worker == worker)
+        one = next(
+            published.instance_id
+            for published in world.published(InstanceChanged)
+            if published.worker == worker
+        )
         credentials = world.servers.keys.credentials("gateway")
         async with await Bus.connect(world.servers.nats.url, "gateway", credentials) as bus:
             await bus.ask(EndInstance(instance_id=one, reason="an operator ended it"), SITE)

@@ -66,7 +66,7 @@ async def searcher(environment: dict[str, str], faults: str = "") -> AsyncIterat
 
 
 @dataclass
-class Heard:
+class ReceivedMessages:
     """Everything the searcher has said, by message id, so that repetitions are seen as such."""
 
     events: dict[UUID, Event] = field(default_factory=dict)
@@ -82,11 +82,11 @@ class Heard:
     def experiment(self, experiment: ExperimentId) -> ExperimentChanged | None:
         return max(self.all(ExperimentChanged, experiment), key=lambda e: e.version, default=None)
 
-    def wishes(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
+    def requests(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
         newest: dict[TrialId, TrialWanted] = {}
-        for wish in self.all(TrialWanted, experiment):
-            if wish.trial_id not in newest or wish.version > newest[wish.trial_id].version:
-                newest[wish.trial_id] = wish
+        for request in self.all(TrialWanted, experiment):
+            if request.trial_id not in newest or request.version > newest[request.trial_id].version:
+                newest[request.trial_id] = request
         return newest
 
     def trials(self, experiment: ExperimentId) -> dict[int, TrialChanged]:
@@ -103,7 +103,7 @@ class Neighbours:
     def __init__(self, bus: Bus, tenant: TenantId = DEFAULT_TENANT) -> None:
         self.bus = bus
         self.tenant = tenant
-        self.heard = Heard()
+        self.received = ReceivedMessages()
         self.clock = SystemClock()
         self.number = 0
         self.submitted: dict[ExperimentId, SubmissionCommitted] = {}
@@ -152,11 +152,11 @@ class Neighbours:
         self, experiment: ExperimentId, *states: str, timeout_s: float = PATIENCE_S
     ) -> ExperimentChanged:
         def reached() -> bool:
-            found = self.heard.experiment(experiment)
+            found = self.received.experiment(experiment)
             return found is not None and found.state in states
 
         await eventually(reached, timeout_s)
-        found = self.heard.experiment(experiment)
+        found = self.received.experiment(experiment)
         assert found is not None
         return found
 
@@ -176,20 +176,20 @@ class Neighbours:
         envelope = Envelope.from_headers(message.headers)
         kind = KINDS.get(message.headers[TYPE])
         if kind is not None:
-            self.heard.events[envelope.id] = kind.from_bytes(message.data)
+            self.received.events[envelope.id] = kind.from_bytes(message.data)
 
     async def _hear_verdict(self, message: Any) -> None:
-        self.heard.verdicts.append((message.subject.split(".")[2], TrialVerdict.from_bytes(message.data)))
+        self.received.verdicts.append((message.subject.split(".")[2], TrialVerdict.from_bytes(message.data)))
 
 
-def run_granted(wish: TrialWanted, run: RunId, number: int | None = None) -> RunGranted:
+def run_granted(request: TrialWanted, run: RunId, number: int | None = None) -> RunGranted:
     return RunGranted(
         run_id=run,
-        trial_id=wish.trial_id,
-        experiment_id=wish.experiment_id,
+        trial_id=request.trial_id,
+        experiment_id=request.experiment_id,
         version=1,
-        number=number or wish.request,
-        request=wish.request,
+        number=number or request.request,
+        request=request.request,
         allocation_id=AllocationId(derived_id(run, "allocation")),
         token=1,
         pool=PoolName("default"),
@@ -208,28 +208,28 @@ def run_ended(granted: RunGranted, validations: int | None, **more: Any) -> RunE
     )
 
 
-def closed(wish: TrialWanted, outcome: RequestOutcome, **more: Any) -> RequestClosed:
+def closed(request: TrialWanted, outcome: RequestOutcome, **more: Any) -> RequestClosed:
     return RequestClosed(
-        trial_id=wish.trial_id,
-        experiment_id=wish.experiment_id,
+        trial_id=request.trial_id,
+        experiment_id=request.experiment_id,
         version=3,
-        request=wish.request,
+        request=request.request,
         outcome=outcome,
-        **{"runs": wish.request, **more},
+        **{"runs": request.request, **more},
     )
 
 
 def validation(
-    wish: TrialWanted, run: RunId, number: int, step: int, loss: float, **more: Any
+    request: TrialWanted, run: RunId, number: int, step: int, loss: float, **more: Any
 ) -> ValidationStored:
     return ValidationStored(
-        trial_id=wish.trial_id,
-        experiment_id=wish.experiment_id,
+        trial_id=request.trial_id,
+        experiment_id=request.experiment_id,
         run_id=run,
         version=number,
         token=1,
         number=number,
         step=step,
         worker=WORKER,
-        **{"run_number": wish.request, "values": {"loss": loss}, **more},
+        **{"run_number": request.request, "values": {"loss": loss}, **more},
     )

@@ -1,4 +1,4 @@
-"""Searches that the tests share, and what the searcher has made of one: its wishes, its refusals, its rows, its journal."""
+"""Searches that the tests share, and what the searcher has made of one: its requests, its refusals, its rows, its journal."""
 
 import math
 from typing import Any
@@ -54,14 +54,14 @@ async def rows(postgres: TestDatabase, query: str, **values: Any) -> list[Any]:
         await engine.dispose()
 
 
-async def wishes(neighbours: Neighbours, experiment: ExperimentId, count: int) -> list[TrialWanted]:
-    await eventually(lambda: len(neighbours.heard.wishes(experiment)) >= count)
-    found = neighbours.heard.wishes(experiment).values()
-    return sorted(found, key=lambda wish: wish.spec.trial_number)
+async def requests(neighbours: Neighbours, experiment: ExperimentId, count: int) -> list[TrialWanted]:
+    await eventually(lambda: len(neighbours.received.requests(experiment)) >= count)
+    found = neighbours.received.requests(experiment).values()
+    return sorted(found, key=lambda request: request.spec.trial_number)
 
 
 def refusals(neighbours: Neighbours, operation: UUID) -> list[OperationRefused]:
-    events = neighbours.heard.events.values()
+    events = neighbours.received.events.values()
     return [one for one in events if isinstance(one, OperationRefused) and one.operation_id == operation]
 
 
@@ -85,13 +85,13 @@ async def agree_with_the_rule(
 
 
 async def count_wishes(neighbours: Neighbours, experiment: ExperimentId) -> None:
-    """Each trial's wishes count up from 1 without a gap, and each was told once."""
+    """Each trial's requests count up from 1 without a gap, and each was told once."""
 
     def is_whole() -> bool:
         # What a killed process had committed and not published comes last.
         versions: dict[object, list[int]] = {}
-        for wish in neighbours.heard.all(TrialWanted, experiment):
-            versions.setdefault(wish.trial_id, []).append(wish.version)
+        for request in neighbours.received.all(TrialWanted, experiment):
+            versions.setdefault(request.trial_id, []).append(request.version)
         return all(sorted(found) == list(range(1, len(found) + 1)) for found in versions.values())
 
     await eventually(is_whole)

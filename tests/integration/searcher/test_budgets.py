@@ -19,7 +19,7 @@ from tests.integration.searcher.neighbours import (
     searcher,
     validation,
 )
-from tests.integration.searcher.searches import agree_with_the_rule, document, refusals, wishes
+from tests.integration.searcher.searches import agree_with_the_rule, document, refusals, requests
 from tests.support.waiting import eventually
 
 RANDOM = {"name": "random", "max_trials": 8, "max_concurrent_trials": 1}
@@ -32,32 +32,32 @@ async def test_a_limit_is_kept_by_a_process_that_did_not_see_the_runs_begin(
     asked = document(RANDOM) | {"budget": {"slot_hours": 1}}
     async with searcher(settings("searcher") | HURRIED):
         experiment = await neighbours.submit(asked)
-        wish = (await wishes(neighbours, experiment, 1))[0]
-        granted = run_granted(wish, RunId(uuid4()))
+        request = (await requests(neighbours, experiment, 1))[0]
+        granted = run_granted(request, RunId(uuid4()))
         hour = timedelta(hours=1)
         granted = granted.model_copy(update={"granted_at": granted.granted_at - hour + timedelta(minutes=5)})
         await neighbours.publish(granted)
-        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
-        await eventually(lambda: bool(neighbours.heard.trials(experiment)[1].best))
+        await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.5))
+        await eventually(lambda: bool(neighbours.received.trials(experiment)[1].best))
         operation = uuid4()
         edit = EditSearch(operation_id=operation, experiment_id=experiment, slot_hours=0.93)
         await neighbours.publish(edit)
 
         def is_edited() -> bool:
-            told = neighbours.heard.experiment(experiment)
-            return bool(told and told.terms and told.terms.operation_id == operation)
+            published = neighbours.received.experiment(experiment)
+            return bool(published and published.terms and published.terms.operation_id == operation)
 
         await eventually(is_edited)
-        told = neighbours.heard.experiment(experiment)
-        assert told and told.budget and told.budget.slot_hours == 0.93
-        assert told.budget.used_slot_hours == pytest.approx(55 / 60, abs=0.01)
+        published = neighbours.received.experiment(experiment)
+        assert published and published.budget and published.budget.slot_hours == 0.93
+        assert published.budget.used_slot_hours == pytest.approx(55 / 60, abs=0.01)
     async with searcher(settings("searcher") | HURRIED):
         await neighbours.wait_state(experiment, "stopping")
         await eventually(
-            lambda: neighbours.heard.wishes(experiment)[wish.trial_id].wanted is DesiredState.STOP
+            lambda: neighbours.received.requests(experiment)[request.trial_id].wanted is DesiredState.STOP
         )
         await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
-        await neighbours.publish(closed(wish, "stopped"))
+        await neighbours.publish(closed(request, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")
         assert (
             over.reason
@@ -88,14 +88,14 @@ async def test_cost_is_counted_at_the_price_that_the_pool_told(
 
         await eventually(is_refused)
         experiment = await neighbours.submit(dear | {"budget": {"cost": 3}})
-        wish = (await wishes(neighbours, experiment, 1))[0]
-        granted = run_granted(wish, RunId(uuid4()))
+        request = (await requests(neighbours, experiment, 1))[0]
+        granted = run_granted(request, RunId(uuid4()))
         began = granted.granted_at - timedelta(minutes=30)
         granted = granted.model_copy(update={"granted_at": began, "pool": PoolName("dear")})
         await neighbours.publish(granted)
-        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.5))
         await neighbours.publish(run_ended(granted, 1))
-        await neighbours.publish(closed(wish, "completed"))
+        await neighbours.publish(closed(request, "completed"))
         over = await neighbours.wait_state(experiment, "completed")
         assert over.reason == "budget.cost: the rest of 3 does not pay for another trial"
         assert over.budget and over.budget.used_cost == pytest.approx(2.0, abs=0.05)
@@ -108,22 +108,24 @@ async def test_a_price_that_rises_while_a_run_holds_slots_is_kept_to(
     """An hour at 4 leaves 6 of 10; at a million for an hour that is used up at once."""
     pool = PoolName("rising")
     asked = document(RANDOM) | {"budget": {"cost": 10}, "resources": {"resource_pool": pool}}
-    told = PoolCapacity(pool=pool, version=1, slots=4, used_slots=0, waiting_slots=0, price_per_slot_hour=4.0)
+    published = PoolCapacity(
+        pool=pool, version=1, slots=4, used_slots=0, waiting_slots=0, price_per_slot_hour=4.0
+    )
     async with searcher(settings("searcher") | HURRIED):
-        await neighbours.publish(told, tenant=SITE)
+        await neighbours.publish(published, tenant=SITE)
         experiment = await neighbours.submit(asked)
-        wish = (await wishes(neighbours, experiment, 1))[0]
-        granted = run_granted(wish, RunId(uuid4()))
+        request = (await requests(neighbours, experiment, 1))[0]
+        granted = run_granted(request, RunId(uuid4()))
         began = granted.granted_at - timedelta(hours=1)
         granted = granted.model_copy(update={"granted_at": began, "pool": pool})
         await neighbours.publish(granted)
-        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
-        await eventually(lambda: bool(neighbours.heard.trials(experiment)[1].best))
-        dearer = told.model_copy(update={"version": 2, "price_per_slot_hour": 1e6})
+        await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.5))
+        await eventually(lambda: bool(neighbours.received.trials(experiment)[1].best))
+        dearer = published.model_copy(update={"version": 2, "price_per_slot_hour": 1e6})
         await neighbours.publish(dearer, tenant=SITE)
         await neighbours.wait_state(experiment, "stopping")
         await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
-        await neighbours.publish(closed(wish, "stopped"))
+        await neighbours.publish(closed(request, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")
         assert (
             over.reason == "budget.cost: the limit of 10 is used up, or reserved for stopping running trials"
@@ -138,13 +140,13 @@ async def test_a_search_that_was_begun_without_a_budget_keeps_one_that_it_is_giv
     asked = document(RANDOM)
     async with searcher(settings("searcher") | HURRIED):
         experiment = await neighbours.submit(asked)
-        wish = (await wishes(neighbours, experiment, 1))[0]
-        granted = run_granted(wish, RunId(uuid4()))
+        request = (await requests(neighbours, experiment, 1))[0]
+        granted = run_granted(request, RunId(uuid4()))
         granted = granted.model_copy(update={"granted_at": granted.granted_at - timedelta(minutes=30)})
         await neighbours.publish(granted)
-        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
-        await eventually(lambda: bool(neighbours.heard.trials(experiment)[1].best))
-        seen = neighbours.heard.experiment(experiment)
+        await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.5))
+        await eventually(lambda: bool(neighbours.received.trials(experiment)[1].best))
+        seen = neighbours.received.experiment(experiment)
         assert seen and seen.budget is None
     async with searcher(settings("searcher") | HURRIED):
         late, edit = (
@@ -156,7 +158,7 @@ async def test_a_search_that_was_begun_without_a_budget_keeps_one_that_it_is_giv
         await neighbours.publish(edit)
         await neighbours.wait_state(experiment, "stopping")
         await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
-        await neighbours.publish(closed(wish, "stopped"))
+        await neighbours.publish(closed(request, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")
         assert (
             over.reason

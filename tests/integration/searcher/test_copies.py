@@ -35,18 +35,18 @@ def loss(trial: int, step: int) -> float:
 async def check_copies(neighbours: Neighbours, train: Train, over: ExperimentChanged) -> None:
     """Each copy started from a stored checkpoint of its source, as it is told of and was wanted."""
     experiment = train.experiment
-    await eventually(lambda: all(one.final for one in neighbours.heard.trials(experiment).values()))
-    trials = neighbours.heard.trials(experiment)
+    await eventually(lambda: all(one.final for one in neighbours.received.trials(experiment).values()))
+    trials = neighbours.received.trials(experiment)
     by_id = {trial.trial_id: trial for trial in trials.values()}
     copies = [trial for trial in trials.values() if trial.source is not None]
     assert copies, "of four that differ, one gave way"
     assert over.trials.planned == len(trials) == 4 + len(copies)
     for copy in copies:
-        wish = neighbours.heard.wishes(experiment)[copy.trial_id]
-        assert wish.spec.start_checkpoint == copy.start_checkpoint
-        assert CheckpointId(copy.start_checkpoint or wish.trial_id) in train.steps
+        request = neighbours.received.requests(experiment)[copy.trial_id]
+        assert request.spec.start_checkpoint == copy.start_checkpoint
+        assert CheckpointId(copy.start_checkpoint or request.trial_id) in train.steps
         own = [step for trial, step in train.own if by_id[trial].number == copy.source]
-        assert train.steps[CheckpointId(copy.start_checkpoint or wish.trial_id)] in own
+        assert train.steps[CheckpointId(copy.start_checkpoint or request.trial_id)] in own
         changed = copy.hyperparameters != trials[copy.source or 0].hyperparameters
         assert changed or copy.hyperparameters["lr"] in AT_THE_ENDS
 
@@ -89,13 +89,13 @@ class Asking(Train):
 
     asked = 0
 
-    async def _run(self, wish: TrialWanted) -> RequestOutcome:
-        if wish.spec.start_checkpoint is not None:
+    async def _run(self, request: TrialWanted) -> RequestOutcome:
+        if request.spec.start_checkpoint is not None:
             self.asked += 1
-            start = CheckpointId(wish.spec.start_checkpoint)
+            start = CheckpointId(request.spec.start_checkpoint)
             found = await self.neighbours.bus.ask(GetReferences(checkpoints=(start,)), self.neighbours.tenant)
             assert found.checkpoints == {start}
-        return await super()._run(wish)
+        return await super()._run(request)
 
 
 async def test_what_a_copy_starts_from_is_referenced_while_it_lives(
@@ -107,6 +107,6 @@ async def test_what_a_copy_starts_from_is_referenced_while_it_lives(
         train = Asking(neighbours, experiment, loss, saves_every=1)
         await train.until_over()
         assert train.asked
-        await eventually(lambda: all(one.final for one in neighbours.heard.trials(experiment).values()))
+        await eventually(lambda: all(one.final for one in neighbours.received.trials(experiment).values()))
         asked = GetReferences(checkpoints=tuple(train.steps))
         assert (await neighbours.bus.ask(asked, neighbours.tenant)).checkpoints == frozenset()

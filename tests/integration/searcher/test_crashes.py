@@ -45,7 +45,7 @@ async def test_killed_and_started_again(
             assert over.trials.completed + over.trials.stopped == 8
             await count_wishes(neighbours, experiment)
             await agree_with_the_rule(neighbours, experiment, config)
-            specs = [wish.spec for wish in neighbours.heard.wishes(experiment).values()]
+            specs = [request.spec for request in neighbours.received.requests(experiment).values()]
             assert {(spec.workspace, spec.owner) for spec in specs} == {("w", "me")}
 
 

@@ -74,7 +74,7 @@ async def drive(
 ) -> list[SearchEvent]:
     """Answers one event after the other until the search is over; what it says, it may say twice."""
     point = point or {"lr": 0.01}
-    heard: list[SearchEvent] = []
+    received: list[SearchEvent] = []
     ended: set[str] = set()
     await tell(neighbours, experiment, create("0", point=point), create("1", point=point))
     async with asyncio.timeout(3 * PATIENCE_S):
@@ -82,12 +82,12 @@ async def drive(
             page = await ask(neighbours, GetSearchEvents(experiment_id=experiment, limit=1, driver="test"))
             assert isinstance(page, SearchEventPage)
             for event in page.events:
-                heard.append(event)
+                received.append(event)
                 operations = answered(event, ended, point)
                 for _ in range(1 + repeat):
                     await tell_late(neighbours, experiment, operations, event.number)
             if page.is_over:
-                return heard
+                return received
             if not page.events:
                 await asyncio.sleep(0.02)
 
@@ -122,16 +122,16 @@ async def test_a_driven_search_survives_the_searcher(
         else:
             await asyncio.gather(training, driving)
     async with searcher(settings("searcher")):
-        over, heard = await asyncio.gather(training, driving)
+        over, received = await asyncio.gather(training, driving)
         assert (over.state, over.reason, over.trials.stopped) == ("completed", "enough", TRIALS)
-        keys = {kind: [e.key for e in heard if e.kind == kind] for kind in ("created", "ended")}
+        keys = {kind: [e.key for e in received if e.kind == kind] for kind in ("created", "ended")}
         assert {kind: sorted(found) for kind, found in keys.items()} == {
             kind: list("012345") for kind in keys
         }
-        assert sorted((e.key, e.time) for e in heard if e.kind == "validation") == [
+        assert sorted((e.key, e.time) for e in received if e.kind == "validation") == [
             (key, time) for key in "012345" for time in (1.0, 2.0)
         ]
-        assert [event.number for event in heard] == sorted(event.number for event in heard)
+        assert [event.number for event in received] == sorted(event.number for event in received)
         looked = await ask(neighbours, GetDrivenSearch(experiment_id=experiment))
         assert (looked.driver, looked.waiting) == ("test", 0)
         await agree_with_the_rule(neighbours, experiment, config)

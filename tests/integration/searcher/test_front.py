@@ -74,7 +74,7 @@ async def test_a_front_survives_a_kill_and_a_restart(
         over = await training
         assert over.state == "completed"
         await neighbours.wait_answering()
-        await eventually(lambda: all(one.final for one in neighbours.heard.trials(experiment).values()))
+        await eventually(lambda: all(one.final for one in neighbours.received.trials(experiment).values()))
         front = await front_of(neighbours, experiment)
         await agree_with_the_rule(neighbours, experiment, CONFIG)
     async with searcher(settings("searcher")):
@@ -83,13 +83,13 @@ async def test_a_front_survives_a_kill_and_a_restart(
         with pytest.raises(NotFound):
             await neighbours.bus.ask(GetParetoFront(experiment_id=experiment), TenantId(uuid4()))
 
-    told = neighbours.heard.trials(experiment)
+    published = neighbours.received.trials(experiment)
     bests = {
         number: {"accuracy": trial.best.value, **trial.best.others}
-        for number, trial in told.items()
+        for number, trial in published.items()
         if trial.best
     }
-    assert set(bests) == {number for number in told if measured(number, 1)["latency"] <= 20}
+    assert set(bests) == {number for number in published if measured(number, 1)["latency"] <= 20}
     numbers = sorted(bests)
     losses = [(-bests[number]["accuracy"], bests[number]["size"]) for number in numbers]
     assert {one.number: one.metrics for one in front} == {

@@ -16,7 +16,7 @@ from tests.integration.searcher.neighbours import (
     searcher,
     validation,
 )
-from tests.integration.searcher.searches import document, wishes
+from tests.integration.searcher.searches import document, requests
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
@@ -27,16 +27,16 @@ async def test_a_trial_whose_machine_died_after_its_exit_is_given_up_with_the_re
     hurried = {"MUSTER_SEARCHER__SETTLE_AFTER_S": "0.5", "MUSTER_SEARCHER__SETTLE_EVERY_S": "0.2"}
     async with searcher(settings("searcher") | hurried):
         experiment = await neighbours.submit(document({"name": "random", "max_trials": 1}))
-        wish = (await wishes(neighbours, experiment, 1))[0]
-        granted = run_granted(wish, RunId(uuid4()))
+        request = (await requests(neighbours, experiment, 1))[0]
+        granted = run_granted(request, RunId(uuid4()))
         await neighbours.publish(granted)
-        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.5))
         await neighbours.publish(run_ended(granted, 7))
-        await neighbours.publish(closed(wish, "completed"))
+        await neighbours.publish(closed(request, "completed"))
         over = await neighbours.wait_state(experiment, "completed")
         assert over.best is not None
-        await eventually(lambda: neighbours.heard.trials(experiment)[1].final)
-        trial = neighbours.heard.trials(experiment)[1]
+        await eventually(lambda: neighbours.received.trials(experiment)[1].final)
+        trial = neighbours.received.trials(experiment)[1]
         assert trial.state == "completed"
         assert "stored" in (trial.reason or "")
 
@@ -47,16 +47,16 @@ async def test_a_checkpoint_on_its_way_is_waited_for_beyond_that_and_its_delay_i
     hurried = {"MUSTER_SEARCHER__SETTLE_AFTER_S": "0.5", "MUSTER_SEARCHER__SETTLE_EVERY_S": "0.2"}
     async with searcher(settings("searcher") | hurried):
         experiment = await neighbours.submit(document({"name": "random", "max_trials": 1}))
-        wish = (await wishes(neighbours, experiment, 1))[0]
-        granted = run_granted(wish, RunId(uuid4()))
+        request = (await requests(neighbours, experiment, 1))[0]
+        granted = run_granted(request, RunId(uuid4()))
         await neighbours.publish(granted)
-        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.5))
         ended = run_ended(granted, 1)
         await neighbours.publish(ended.model_copy(update={"checkpoints": 1}))
-        await neighbours.publish(closed(wish, "completed"))
+        await neighbours.publish(closed(request, "completed"))
         delay = UploadsDelayed(
             run_id=granted.run_id,
-            trial_id=wish.trial_id,
+            trial_id=request.trial_id,
             experiment_id=experiment,
             run_number=1,
             pending=1,
@@ -64,20 +64,20 @@ async def test_a_checkpoint_on_its_way_is_waited_for_beyond_that_and_its_delay_i
         )
         await neighbours.publish(delay)
 
-        def told() -> tuple[bool, str, str | None]:
-            found = neighbours.heard.trials(experiment)[1]
+        def published() -> tuple[bool, str, str | None]:
+            found = neighbours.received.trials(experiment)[1]
             return found.finishing, found.state, found.reason
 
-        await eventually(lambda: told() == (True, "stopping", delay.reason))
+        await eventually(lambda: published() == (True, "stopping", delay.reason))
         # Other trials are given up meanwhile, after the same time.
         other = await neighbours.submit(document({"name": "random", "max_trials": 1}))
-        next_wish = (await wishes(neighbours, other, 1))[0]
+        next_wish = (await requests(neighbours, other, 1))[0]
         lost = run_granted(next_wish, RunId(uuid4()))
         await neighbours.publish(lost)
         await neighbours.publish(run_ended(lost, 7))
         await neighbours.publish(closed(next_wish, "completed"))
-        await eventually(lambda: neighbours.heard.trials(other)[1].final)
-        assert told() == (True, "stopping", delay.reason)
+        await eventually(lambda: neighbours.received.trials(other)[1].final)
+        assert published() == (True, "stopping", delay.reason)
 
 
 async def test_an_experiment_that_is_held_whenever_somebody_looks_is_told_all_the_same(
@@ -86,20 +86,20 @@ async def test_an_experiment_that_is_held_whenever_somebody_looks_is_told_all_th
     hurried = {"MUSTER_SEARCHER__ANNOUNCE_EVERY_S": "0.1"}
     async with searcher(settings("searcher") | hurried), asyncio.TaskGroup() as tasks:
         experiment = await neighbours.submit(document({"name": "random", "max_trials": 2}))
-        wish = (await wishes(neighbours, experiment, 2))[0]
-        granted = run_granted(wish, RunId(uuid4()))
+        request = (await requests(neighbours, experiment, 2))[0]
+        granted = run_granted(request, RunId(uuid4()))
         await neighbours.publish(granted)
         # As results of hundreds of trials do: who lets go of the experiment hands it to the next.
         holding = [tasks.create_task(_hold(postgres, experiment)) for _ in range(3)]
-        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.5))
         await eventually(lambda: _has_best(neighbours, experiment))
         for one in holding:
             one.cancel()
 
 
 def _has_best(neighbours: Neighbours, experiment: ExperimentId) -> bool:
-    told = neighbours.heard.experiment(experiment)
-    return told is not None and told.best is not None
+    published = neighbours.received.experiment(experiment)
+    return published is not None and published.best is not None
 
 
 async def _hold(postgres: TestDatabase, experiment: ExperimentId) -> None:

@@ -32,8 +32,8 @@ from tests.integration.searcher.searches import (
     document,
     loss,
     refusals,
+    requests,
     rows,
-    wishes,
 )
 from tests.integration.searcher.training import Train
 from tests.integration.servers import TestDatabase
@@ -49,17 +49,17 @@ async def test_a_whole_search(
     train = Train(neighbours, experiment, loss, repeat=repeat)
     over = await train.until_over()
     assert over.state == "completed"
-    await eventually(lambda: all(one.final for one in neighbours.heard.trials(experiment).values()))
-    trials = neighbours.heard.trials(experiment)
+    await eventually(lambda: all(one.final for one in neighbours.received.trials(experiment).values()))
+    trials = neighbours.received.trials(experiment)
     assert sorted(trials) == list(range(1, 21))
     assert {trial.state for trial in trials.values()} <= {"completed", "stopped"}
     assert train.most_running <= 4
     assert over.trials.completed + over.trials.stopped == 20
     assert over.best is not None
     assert over.best.value == pytest.approx(min(trial.best.value for trial in trials.values() if trial.best))
-    versions = [event.version for event in neighbours.heard.all(ExperimentChanged, experiment)]
+    versions = [event.version for event in neighbours.received.all(ExperimentChanged, experiment)]
     assert len(versions) == len(set(versions))
-    verdicts = [verdict for _, verdict in neighbours.heard.verdicts]
+    verdicts = [verdict for _, verdict in neighbours.received.verdicts]
     mine = {RunId(derived_id(trial.trial_id, "run", 1)) for trial in trials.values()}
     given = [(v.run_id, v.validation) for v in verdicts if v.run_id in mine]
     assert len(given) == len(set(given)) == train.waited
@@ -99,20 +99,20 @@ async def test_a_validation_before_a_decision_writes_neither_journal_nor_message
     service: object, neighbours: Neighbours, postgres: TestDatabase
 ) -> None:
     experiment = await neighbours.submit(document({**ASHA, "max_time": 90}))
-    wish = (await wishes(neighbours, experiment, 4))[0]
-    run = RunId(derived_id(wish.trial_id, "run", 1))
+    request = (await requests(neighbours, experiment, 4))[0]
+    run = RunId(derived_id(request.trial_id, "run", 1))
     for number in range(1, 10):
-        await neighbours.publish(validation(wish, run, number, number, 1 / number))
+        await neighbours.publish(validation(request, run, number, number, 1 / number))
 
     async def taken() -> bool:
         query = "SELECT reported_number, best_value FROM searcher.trial WHERE id = :t"
-        found = await rows(postgres, query, t=wish.trial_id)
+        found = await rows(postgres, query, t=request.trial_id)
         return bool(found[0][0] == 9 and found[0][1] == pytest.approx(1 / 9))
 
     await eventually(taken)
     journal = await rows(postgres, "SELECT kind FROM searcher.journal WHERE experiment = :e", e=experiment)
     assert [row[0] for row in journal] == ["started"]
-    assert len(neighbours.heard.all(TrialWanted, experiment)) == 4
+    assert len(neighbours.received.all(TrialWanted, experiment)) == 4
     await neighbours.publish(KillExperiment(operation_id=uuid4(), experiment_id=experiment))
     await Train(neighbours, experiment, loss).until_over()
 
@@ -121,15 +121,17 @@ async def test_progress_and_best_are_told_about_once_a_second(
     service: object, neighbours: Neighbours
 ) -> None:
     experiment = await neighbours.submit(document(RANDOM))
-    wish = (await wishes(neighbours, experiment, 2))[0]
-    run = RunId(derived_id(wish.trial_id, "run", 1))
+    request = (await requests(neighbours, experiment, 2))[0]
+    run = RunId(derived_id(request.trial_id, "run", 1))
     began = time.monotonic()
     for number in range(1, 200):
-        await neighbours.publish(validation(wish, run, number, number, 1 / number))
-    await eventually(lambda: bool((told := neighbours.heard.experiment(experiment)) and told.best))
-    await eventually(lambda: neighbours.heard.trials(experiment)[1].latest is not None)
+        await neighbours.publish(validation(request, run, number, number, 1 / number))
+    await eventually(
+        lambda: bool((published := neighbours.received.experiment(experiment)) and published.best)
+    )
+    await eventually(lambda: neighbours.received.trials(experiment)[1].latest is not None)
     most = 6 + (time.monotonic() - began)
-    assert len(neighbours.heard.all(ExperimentChanged, experiment)) <= most, "at most one a second"
+    assert len(neighbours.received.all(ExperimentChanged, experiment)) <= most, "at most one a second"
     await neighbours.publish(CancelExperiment(operation_id=uuid4(), experiment_id=experiment))
     over = await Train(neighbours, experiment, loss).until_over()
     assert over.state == "cancelled"
@@ -138,18 +140,18 @@ async def test_progress_and_best_are_told_about_once_a_second(
 
 async def test_pause_and_resume(service: object, neighbours: Neighbours) -> None:
     experiment = await neighbours.submit(document(ASHA))
-    first = await wishes(neighbours, experiment, 4)
+    first = await requests(neighbours, experiment, 4)
     await neighbours.publish(PauseExperiment(operation_id=uuid4(), experiment_id=experiment))
     await neighbours.wait_state(experiment, "paused")
     await eventually(
-        lambda: all(w.wanted is DesiredState.PARK for w in neighbours.heard.wishes(experiment).values())
+        lambda: all(w.wanted is DesiredState.PARK for w in neighbours.received.requests(experiment).values())
     )
-    for wish in first:
-        await neighbours.publish(closed(wish, "parked", runs=0))
-    await eventually(lambda: {t.state for t in neighbours.heard.trials(experiment).values()} == {"parked"})
+    for request in first:
+        await neighbours.publish(closed(request, "parked", runs=0))
+    await eventually(lambda: {t.state for t in neighbours.received.trials(experiment).values()} == {"parked"})
     await neighbours.publish(ResumeExperiment(operation_id=uuid4(), experiment_id=experiment))
     await neighbours.wait_state(experiment, "active")
-    await eventually(lambda: all(w.request == 2 for w in neighbours.heard.wishes(experiment).values()))
+    await eventually(lambda: all(w.request == 2 for w in neighbours.received.requests(experiment).values()))
     over = await Train(neighbours, experiment, loss).until_over()
     assert over.state == "completed"
     assert over.trials.completed + over.trials.stopped == 20
@@ -161,18 +163,22 @@ async def test_a_search_is_changed_while_it_runs_and_finished_with_the_best_so_f
     experiment = await neighbours.submit(
         document({"name": "random", "max_trials": 3, "max_concurrent_trials": 1})
     )
-    first = (await wishes(neighbours, experiment, 1))[0]
+    first = (await requests(neighbours, experiment, 1))[0]
     operation = uuid4()
     await neighbours.publish(
         EditSearch(operation_id=operation, experiment_id=experiment, max_trials=9, max_concurrent_trials=2)
     )
-    await wishes(neighbours, experiment, 2)
-    told = neighbours.heard.experiment(experiment)
-    assert told and told.terms and (told.terms.operation_id, told.trials.planned) == (operation, 9)
+    await requests(neighbours, experiment, 2)
+    published = neighbours.received.experiment(experiment)
+    assert (
+        published
+        and published.terms
+        and (published.terms.operation_id, published.trials.planned) == (operation, 9)
+    )
     granted = run_granted(first, RunId(uuid4()))
     await neighbours.publish(granted)
     await neighbours.publish(validation(first, granted.run_id, 1, 1, 0.5))
-    await eventually(lambda: bool(neighbours.heard.trials(experiment)[1].best))
+    await eventually(lambda: bool(neighbours.received.trials(experiment)[1].best))
     refused = uuid4()
     await neighbours.publish(EditSearch(operation_id=refused, experiment_id=experiment, max_trials=1))
     await eventually(lambda: refusals(neighbours, refused))
@@ -181,14 +187,14 @@ async def test_a_search_is_changed_while_it_runs_and_finished_with_the_best_so_f
     await neighbours.wait_state(experiment, "stopping")
     await eventually(
         lambda: (
-            {w.wanted for w in neighbours.heard.wishes(experiment).values()}
+            {w.wanted for w in neighbours.received.requests(experiment).values()}
             == {DesiredState.STOP, DesiredState.CANCEL}
         )
     )
     await neighbours.publish(run_ended(granted, 1))
-    for wish in neighbours.heard.wishes(experiment).values():
-        ran = wish.wanted is DesiredState.STOP
-        await neighbours.publish(closed(wish, "stopped" if ran else "cancelled", runs=int(ran)))
+    for request in neighbours.received.requests(experiment).values():
+        ran = request.wanted is DesiredState.STOP
+        await neighbours.publish(closed(request, "stopped" if ran else "cancelled", runs=int(ran)))
     over = await neighbours.wait_state(experiment, "completed")
     assert over.reason == "finished early by a user"
     assert over.best is not None
@@ -198,12 +204,12 @@ async def test_commands_that_cannot_be_carried_out_are_refused_with_a_code(
     service: object, neighbours: Neighbours
 ) -> None:
     experiment = await neighbours.submit(document({"name": "random", "max_trials": 1}))
-    wish = (await wishes(neighbours, experiment, 1))[0]
-    granted = run_granted(wish, RunId(uuid4()))
+    request = (await requests(neighbours, experiment, 1))[0]
+    granted = run_granted(request, RunId(uuid4()))
     await neighbours.publish(granted)
-    await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+    await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.5))
     await neighbours.publish(run_ended(granted, 1))
-    await neighbours.publish(closed(wish, "completed"))
+    await neighbours.publish(closed(request, "completed"))
     await neighbours.wait_state(experiment, "completed")
 
     async def refusal(command: type[Any], of: ExperimentId, **more: Any) -> str:
@@ -216,22 +222,24 @@ async def test_commands_that_cannot_be_carried_out_are_refused_with_a_code(
     assert await refusal(KillExperiment, ExperimentId(uuid4())) == "not_found"
     assert await refusal(ArchiveExperiment, experiment, expected_version=1) == "version_changed"
     await neighbours.publish(ArchiveExperiment(operation_id=uuid4(), experiment_id=experiment))
-    await eventually(lambda: bool((told := neighbours.heard.experiment(experiment)) and told.archived))
+    await eventually(
+        lambda: bool((published := neighbours.received.experiment(experiment)) and published.archived)
+    )
 
 
 async def test_a_trial_waits_for_what_it_announced(service: object, neighbours: Neighbours) -> None:
     experiment = await neighbours.submit(document({"name": "random", "max_trials": 1}))
-    wish = (await wishes(neighbours, experiment, 1))[0]
-    granted = run_granted(wish, RunId(uuid4()))
+    request = (await requests(neighbours, experiment, 1))[0]
+    granted = run_granted(request, RunId(uuid4()))
     await neighbours.publish(granted)
     await neighbours.publish(run_ended(granted, 1))
-    await neighbours.publish(closed(wish, "completed"))
-    await eventually(lambda: neighbours.heard.trials(experiment)[1].finishing)
-    await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.25))
+    await neighbours.publish(closed(request, "completed"))
+    await eventually(lambda: neighbours.received.trials(experiment)[1].finishing)
+    await neighbours.publish(validation(request, granted.run_id, 1, 1, 0.25))
     over = await neighbours.wait_state(experiment, "completed")
     assert over.best is not None
-    await eventually(lambda: neighbours.heard.trials(experiment)[1].final)
-    final = neighbours.heard.trials(experiment)[1]
+    await eventually(lambda: neighbours.received.trials(experiment)[1].final)
+    final = neighbours.received.trials(experiment)[1]
     assert (final.final, final.state, final.best.value if final.best else None) == (True, "completed", 0.25)
 
 
@@ -239,8 +247,8 @@ async def test_a_missing_metric_ends_the_experiment_with_its_name(
     service: object, neighbours: Neighbours
 ) -> None:
     experiment = await neighbours.submit(document(RANDOM))
-    wish = (await wishes(neighbours, experiment, 2))[0]
-    await neighbours.publish(validation(wish, RunId(uuid4()), 1, 1, 0, values={"accuracy": 1.0}))
+    request = (await requests(neighbours, experiment, 2))[0]
+    await neighbours.publish(validation(request, RunId(uuid4()), 1, 1, 0, values={"accuracy": 1.0}))
     over = await Train(neighbours, experiment, loss).until_over()
     assert over.state == "error"
     assert "'loss'" in (over.reason or "")
@@ -262,17 +270,17 @@ async def test_a_config_that_turns_out_wrong_is_rejected_with_the_place(
 
 async def test_a_repeated_submission_makes_one_experiment(service: object, neighbours: Neighbours) -> None:
     experiment = await neighbours.submit(document({"name": "random", "max_trials": 2}))
-    await wishes(neighbours, experiment, 2)
+    await requests(neighbours, experiment, 2)
     await neighbours.publish(neighbours.submitted[experiment])
     later = await neighbours.submit(document({"name": "random", "max_trials": 2}))
-    await wishes(neighbours, later, 2)
-    assert len(neighbours.heard.all(TrialWanted, experiment)) == 2
-    assert len(neighbours.heard.all(TrialChanged, experiment)) == 2
+    await requests(neighbours, later, 2)
+    assert len(neighbours.received.all(TrialWanted, experiment)) == 2
+    assert len(neighbours.received.all(TrialChanged, experiment)) == 2
 
 
 async def test_tenants_do_not_see_each_other(service: object, neighbours: Neighbours) -> None:
     experiment = await neighbours.submit(document(RANDOM))
-    await wishes(neighbours, experiment, 2)
+    await requests(neighbours, experiment, 2)
     other = TenantId(uuid4())
     with pytest.raises(NotFound):
         await neighbours.bus.ask(GetJournal(experiment_id=experiment), other)
@@ -281,8 +289,8 @@ async def test_tenants_do_not_see_each_other(service: object, neighbours: Neighb
     await neighbours.publish(KillExperiment(operation_id=operation, experiment_id=experiment), tenant=other)
     await eventually(lambda: refusals(neighbours, operation))
     assert [one.code for one in refusals(neighbours, operation)] == ["not_found"]
-    told = neighbours.heard.experiment(experiment)
-    assert told is not None and told.state == "active"
+    published = neighbours.received.experiment(experiment)
+    assert published is not None and published.state == "active"
 
 
 async def test_a_start_checkpoint_is_referenced_while_the_experiment_lives(
@@ -290,8 +298,8 @@ async def test_a_start_checkpoint_is_referenced_while_the_experiment_lives(
 ) -> None:
     mine, nobodys = CheckpointId(uuid4()), CheckpointId(uuid4())
     experiment = await neighbours.submit(document({**RANDOM, "source_checkpoint_uuid": str(mine)}))
-    wish = (await wishes(neighbours, experiment, 2))[0]
-    assert (wish.spec.start_checkpoint, wish.spec.workspace, wish.spec.owner) == (mine, "w", "me")
+    request = (await requests(neighbours, experiment, 2))[0]
+    assert (request.spec.start_checkpoint, request.spec.workspace, request.spec.owner) == (mine, "w", "me")
     asked = GetReferences(checkpoints=(mine, nobodys))
     assert (await neighbours.bus.ask(asked, neighbours.tenant)).checkpoints == {mine}
     await neighbours.publish(KillExperiment(operation_id=uuid4(), experiment_id=experiment))

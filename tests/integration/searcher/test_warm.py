@@ -31,15 +31,15 @@ async def test_a_search_begins_with_what_an_earlier_one_came_to(
     second, _ = await run(neighbours, config)
 
     def whole() -> dict[int, tuple[float, Any]]:
-        told = neighbours.heard.trials(first).values()
+        published = neighbours.received.trials(first).values()
         return {
             trial.number: (trial.best.value, trial.hyperparameters)
-            for trial in told
+            for trial in published
             if trial.state == "completed" and trial.best
         }
 
-    await eventually(lambda: len(whole()) >= 1 and len(neighbours.heard.trials(second)) == 5)
-    points = {trial.number: trial.hyperparameters for trial in neighbours.heard.trials(second).values()}
+    await eventually(lambda: len(whole()) >= 1 and len(neighbours.received.trials(second)) == 5)
+    points = {trial.number: trial.hyperparameters for trial in neighbours.received.trials(second).values()}
     assert points[1] == {"lr": 0.05}
     assert points[2] == min(whole().values(), key=lambda each: each[0])[1]
     page = await neighbours.bus.ask(GetJournal(experiment_id=second, after=0, limit=1), neighbours.tenant)

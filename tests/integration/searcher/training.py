@@ -42,10 +42,10 @@ class Train:
     async def until_over(self, timeout_s: float = 2 * PATIENCE_S) -> ExperimentChanged:
         async with asyncio.timeout(timeout_s):
             while True:
-                for trial, wish in self.neighbours.heard.wishes(self.experiment).items():
-                    if (trial, wish.request) not in self.tasks:
-                        self.tasks[trial, wish.request] = asyncio.create_task(self._request(wish))
-                found = self.neighbours.heard.experiment(self.experiment)
+                for trial, request in self.neighbours.received.requests(self.experiment).items():
+                    if (trial, request.request) not in self.tasks:
+                        self.tasks[trial, request.request] = asyncio.create_task(self._request(request))
+                found = self.neighbours.received.experiment(self.experiment)
                 for task in self.tasks.values():
                     if task.done():
                         task.result()
@@ -55,33 +55,35 @@ class Train:
                 await asyncio.sleep(0.005)
 
     def _wish(self, trial: TrialId) -> TrialWanted:
-        return self.neighbours.heard.wishes(self.experiment)[trial]
+        return self.neighbours.received.requests(self.experiment)[trial]
 
     async def _publish(self, message: Event) -> None:
         first = await self.neighbours.publish(message)
         if self.repeat:
             await self.neighbours.publish(message.model_copy(), id=derived_id(first, "again"))
 
-    async def _request(self, wish: TrialWanted) -> None:
+    async def _request(self, request: TrialWanted) -> None:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
-        outcome = await self._run(wish)
+        outcome = await self._run(request)
         # The searcher may answer the end with the next request before it has been published twice.
         self.running -= 1
-        await self._publish(closed(wish, outcome))
+        await self._publish(closed(request, outcome))
 
-    async def _run(self, wish: TrialWanted) -> RequestOutcome:
-        trial, run = wish.trial_id, RunId(derived_id(wish.trial_id, "run", wish.request))
-        granted = run_granted(wish, run)
+    async def _run(self, request: TrialWanted) -> RequestOutcome:
+        trial, run = request.trial_id, RunId(derived_id(request.trial_id, "run", request.request))
+        granted = run_granted(request, run)
         await self._publish(granted)
         count = saved = 0
-        for step in range(self._begins_at(wish) + 1, 1000):
+        for step in range(self._begins_at(request) + 1, 1000):
             if self._wish(trial).wanted is not DesiredState.RUN:
                 break
             count += 1
             # Read before the validation goes out: its verdict may be here before the next line.
             before = self._wish(trial)
-            await self._publish(validation(wish, run, count, step, self.loss(wish.spec.trial_number, step)))
+            await self._publish(
+                validation(request, run, count, step, self.loss(request.spec.trial_number, step))
+            )
             if before.decide_at is not None and step >= before.decide_at:
                 await self._await_verdict(run, count, before)
             if self.saves_every and step % self.saves_every == 0:
@@ -91,10 +93,10 @@ class Train:
         await self._publish(run_ended(granted, count, checkpoints=saved))
         return outcome
 
-    def _begins_at(self, wish: TrialWanted) -> int:
+    def _begins_at(self, request: TrialWanted) -> int:
         """The step of its own newest checkpoint, or of the one that it is given."""
-        own = [step for (trial, step) in self.own if trial == wish.trial_id]
-        start = wish.spec.start_checkpoint
+        own = [step for (trial, step) in self.own if trial == request.trial_id]
+        start = request.spec.start_checkpoint
         return max(own, default=self.steps.get(CheckpointId(start), 0) if start else 0)
 
     def _saved(self, granted: RunGranted, number: int, step: int) -> CheckpointSaved:
@@ -118,8 +120,8 @@ class Train:
         def is_answered() -> bool:
             # A search that was ended meanwhile gives no verdicts.
             ended = self._wish(before.trial_id).wanted in (DesiredState.KILL, DesiredState.CANCEL)
-            heard = self.neighbours.heard.verdicts
-            return ended or any(v.run_id == run and v.validation == number for _, v in heard)
+            received = self.neighbours.received.verdicts
+            return ended or any(v.run_id == run and v.validation == number for _, v in received)
 
         await eventually(is_answered, every_s=0.002)
         await eventually(lambda: self._wish(before.trial_id).version > before.version, every_s=0.002)
@@ -127,7 +129,7 @@ class Train:
 
 
 class Patient(Train):
-    """A trial whose verdict was lost in the crash goes on by the wish, as the desired set would tell it."""
+    """A trial whose verdict was lost in the crash resumes by its request, as the desired set would."""
 
     async def _await_verdict(self, run: object, number: int, before: TrialWanted) -> None:
         await eventually(lambda: self._wish(before.trial_id).version > before.version, every_s=0.005)

@@ -111,10 +111,10 @@ def test_causes(code: str, cause: str) -> None:
 
 
 def test_a_refusal_says_what_where_and_the_way_out() -> None:
-    told = refusal(
-        "VcpuLimitExceeded", "You have requested more vCPU capacity than your limit.", P5.words
+    refused = refusal(
+        "VcpuLimitExceeded", "You have requested more vCPU capacity than your limit.", P5.label
     ).reason
-    assert told == (
+    assert refused == (
         "AWS refused p5.48xlarge in us-east-1b: You have requested more vCPU capacity than your limit (VcpuLimitExceeded);"
         " ask AWS to raise the limit, or lower the pool's maximum"
     )

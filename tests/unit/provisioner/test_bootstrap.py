@@ -73,11 +73,11 @@ def test_a_machine_becomes_the_worker_of_its_index_and_ends_with_it(host: Host) 
     intent = an_intent(machines=3)
     given = {one.worker: f"token-{index}" for index, one in enumerate(intent.instances)}
     (host.path / "curl.index").write_text("1")
-    told = host.boot(script(settings(host), intent, given, request.FIND_INDEX))
+    log = host.boot(script(settings(host), intent, given, request.FIND_INDEX))
     worker = intent.instances[1].worker
     assert host.noted("python3") == [f"-P -m worker|{worker}|token-1|10.0.0.7|default|900"]
     assert host.noted("shutdown") == ["-h now"]
-    assert "the worker ended" in told
+    assert "the worker ended" in log
     assert "muster-trial" in host.noted("useradd")[0]
     (rule,) = host.noted("iptables")
     assert "169.254.169.254 -p tcp ! --dport 53" in rule, (
@@ -90,10 +90,10 @@ def test_a_machine_whose_worker_does_not_stay_up_ends_itself(host: Host) -> None
     (host.path / "curl.index").write_text("0")
     (host.path / "python3.fail").touch()
     eager = replace(settings(host), gives_up_after_s=1)
-    told = host.boot(script(eager, intent, tokens(intent), request.FIND_INDEX))
+    log = host.boot(script(eager, intent, tokens(intent), request.FIND_INDEX))
     assert len(host.noted("python3")) > 2, "it was tried again"
     assert host.noted("shutdown") == ["-h now"]
-    assert "does not stay up" in told
+    assert "does not stay up" in log
 
 
 @pytest.mark.parametrize("index", ["", "7"])

@@ -31,7 +31,7 @@ def test_the_whole_life_of_one_that_is_no_longer_needed() -> None:
     for trigger in (T.ORDERED, T.APPEARED, T.JOINED, T.DRAIN, T.EMPTIED, T.RELEASE):
         one = moved(one, trigger, NOW)
     one = ended(one, NOW + seconds(60))
-    assert one.state is InstanceState.GONE
+    assert one.state is InstanceState.TERMINATED
     assert (one.launched_at, one.ready_at, one.ended_at) == (NOW, NOW, NOW + seconds(60))
     assert one.version == 8
 

@@ -20,7 +20,7 @@ ONE = {WorkerId("w-1"): Sighting(Presence.RUNNING, "i-1")}
 class Cloud:
     """Shows what it is told to, when it is let."""
 
-    name, most_per_intent, lateness, ends_strangers = "cloud", 5, timedelta(seconds=90), True
+    name, most_per_intent, lateness, terminates_orphans = "cloud", 5, timedelta(seconds=90), True
 
     def __init__(self) -> None:
         self.shows: Mapping[WorkerId, Sighting] | Exception = ONE
@@ -127,14 +127,14 @@ async def test_all_are_looked_at_while_some_do_not_come(
 async def test_what_is_new_is_told_and_what_is_not_is_not(
     looking: PollingDriver, cloud: Cloud, time: Time
 ) -> None:
-    told: list[float] = []
-    looking.watch(lambda: told.append(time.at))
+    called_at: list[float] = []
+    looking.watch(lambda: called_at.append(time.at))
     for shows in (ONE, ONE, {}, Transient("away"), Transient("away"), {}):
         cloud.shows = shows
         time.passes(EVERY)
         await looking.observe()
         await _quiet()
-    assert told == [1.0, 3.0, 4.0, 6.0]
+    assert called_at == [1.0, 3.0, 4.0, 6.0]
 
 
 async def test_a_look_that_is_too_old_is_shown_no_more(

@@ -13,13 +13,13 @@ from tests.unit.provisioner.world import NOW, of_offer, offer, seconds, spec
 
 SPOT, FIRM = offer(1, 0.3, zone="a", purchase="spot"), offer(1, 1.0, zone="a")
 LARGE = offer(8, 2.4, zone="a", purchase="spot")
-POOL = spec(0, 9, offers=(SPOT, FIRM, LARGE), moves_runs=True)
+POOL = spec(0, 9, offers=(SPOT, FIRM, LARGE), migrates_runs=True)
 MUCH = 10.0
 OURS, THEIRS = TenantId(id_of(1)), TenantId(id_of(2))
 
 
-def load(*pieces: int, gangs: int = 0, tenant: TenantId | None = OURS) -> WorkerLoad:
-    return WorkerLoad(sum(pieces), pieces, gangs, tenant if pieces else None)
+def load(*run_slots: int, gangs: int = 0, tenant: TenantId | None = OURS) -> WorkerLoad:
+    return WorkerLoad(sum(run_slots), run_slots, gangs, tenant if run_slots else None)
 
 
 def planned(
@@ -30,13 +30,13 @@ def planned(
     now: datetime = NOW,
 ) -> Sizing:
     live = [one for one, _ in machines]
-    standing = PoolStatus(
-        demand or Demand(heard_at=NOW),
+    status = PoolStatus(
+        demand or Demand(received_at=NOW),
         live,
         loads={one.worker: carried for one, carried in machines},
         wasted={one.worker: wasted for one in live},
     )
-    return with_migrations(pool, standing, plan_size(pool, standing, now), now)
+    return with_migrations(pool, status, plan_size(pool, status, now), now)
 
 
 def test_work_goes_back_to_spot_machines_in_two_steps() -> None:
@@ -76,7 +76,7 @@ def test_machines_of_other_tenants_are_no_room() -> None:
 def test_pieces_are_not_cut() -> None:
     first, second = of_offer(1, LARGE), of_offer(2, LARGE)
     sizing = planned(
-        [(first, load(4)), (second, load(3, 3))], pool=spec(0, 9, offers=(LARGE,), moves_runs=True)
+        [(first, load(4)), (second, load(3, 3))], pool=spec(0, 9, offers=(LARGE,), migrates_runs=True)
     )
     assert not sizing.moved
 
@@ -87,13 +87,13 @@ def test_gangs_stay_where_they_are() -> None:
 
 
 def test_the_floor_of_others_than_spot_machines_stays() -> None:
-    pool = spec(0, 9, offers=(SPOT, FIRM), moves_runs=True, spot=SpotRule(on_demand_slots=1))
+    pool = spec(0, 9, offers=(SPOT, FIRM), migrates_runs=True, spot=SpotRule(on_demand_slots=1))
     assert not planned([(of_offer(1, FIRM), load(1))], pool=pool).launches
 
 
 def test_nobody_is_moved_while_something_waits_or_where_the_pool_does_not_want_it() -> None:
     machines = [(of_offer(1, FIRM), load(1)), (of_offer(2, SPOT), load())]
-    assert not planned(machines, demand=Demand(waiting=8, largest=8, heard_at=NOW)).moved
+    assert not planned(machines, demand=Demand(waiting=8, largest=8, received_at=NOW)).moved
     assert not planned(machines, pool=spec(0, 9, offers=(SPOT, FIRM))).moved
 
 

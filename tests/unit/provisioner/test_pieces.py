@@ -18,11 +18,11 @@ POOL = spec(0, 100, offers=(SMALL, MIDDLE, LARGE))
 
 
 def rented(
-    waiting: int, *sizes: tuple[int, int], pool: object = POOL, lack: Shortage | None = None
+    waiting: int, *sizes: tuple[int, int], pool: object = POOL, shortage: Shortage | None = None
 ) -> list[int]:
-    demand = Demand(waiting=waiting, heard_at=NOW, largest=max(size for size, _ in sizes), sizes=sizes)
+    demand = Demand(waiting=waiting, received_at=NOW, largest=max(size for size, _ in sizes), sizes=sizes)
     assert isinstance(pool, type(POOL))
-    found = plan_size(pool, PoolStatus(demand, [], lack=lack or Shortage()), NOW)
+    found = plan_size(pool, PoolStatus(demand, [], shortage=shortage or Shortage()), NOW)
     return sorted(launch.offer.kind.slots for launch in found.launches for _ in launch.seats)
 
 
@@ -48,20 +48,28 @@ def test_a_machine_that_comes_holds_no_request_that_is_larger() -> None:
     st.integers(0, 6),
     st.sampled_from([(SMALL, MIDDLE, LARGE), (LARGE,), (SMALL, LARGE)]),
 )
-def test_what_is_rented_holds_everything(pieces: list[int], loose: int, offers: tuple[object, ...]) -> None:
-    sizes = [(size, pieces.count(size)) for size in set(pieces)]
-    lacking = missing_slots(sum(pieces) + loose, sizes, 8)
-    machines = cover(lacking, offers, Capacity(100), "cheapest")  # type: ignore[arg-type]
-    assert lacking.after(one.kind.slots for one in machines).slots == 0
+def test_what_is_rented_holds_everything(
+    single_node: list[int], loose: int, offers: tuple[object, ...]
+) -> None:
+    sizes = [(size, single_node.count(size)) for size in set(single_node)]
+    missing = missing_slots(sum(single_node) + loose, sizes, 8)
+    machines = cover(missing, offers, Capacity(100), "cheapest")  # type: ignore[arg-type]
+    assert missing.after(one.kind.slots for one in machines).slots == 0
 
 
 def test_renting_waits_while_more_is_asked_for_but_not_for_ever() -> None:
     patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), batching_window=seconds(60))
     assert rented(2, (1, 2), pool=patient) == []
     still_growing = Shortage(1, NOW - seconds(50), NOW - seconds(1))
-    assert rented(2, (1, 2), pool=patient, lack=still_growing) == []
-    assert rented(2, (1, 2), pool=patient, lack=Shortage(1, NOW - seconds(60), NOW - seconds(1))) == [1, 1]
-    assert rented(2, (1, 2), pool=patient, lack=Shortage(2, NOW - seconds(50), NOW - seconds(15))) == [1, 1]
+    assert rented(2, (1, 2), pool=patient, shortage=still_growing) == []
+    assert rented(2, (1, 2), pool=patient, shortage=Shortage(1, NOW - seconds(60), NOW - seconds(1))) == [
+        1,
+        1,
+    ]
+    assert rented(2, (1, 2), pool=patient, shortage=Shortage(2, NOW - seconds(50), NOW - seconds(15))) == [
+        1,
+        1,
+    ]
 
 
 def test_what_fills_the_cheapest_machine_is_rented_ahead_of_the_rest() -> None:
@@ -77,14 +85,14 @@ def test_what_fills_the_cheapest_machine_is_rented_ahead_of_the_rest() -> None:
     st.lists(st.sampled_from([SMALL, MIDDLE, LARGE, offer(4, 8.0, zone="b")]), min_size=1, unique=True),
 )
 def test_machines_rented_ahead_are_full_and_none_would_hold_the_same_for_less(
-    pieces: list[int], loose: int, offers: list[Offer]
+    single_node: list[int], loose: int, offers: list[Offer]
 ) -> None:
-    lacking = MissingSlots(tuple(sorted(pieces, reverse=True)), loose)
-    ahead = full_machines_of(lacking, offers, "cheapest")
-    assert not Counter(ahead.pieces) - Counter(lacking.pieces) and ahead.anywhere <= loose
-    for size in {*ahead.pieces, 1}:
+    missing = MissingSlots(tuple(sorted(single_node, reverse=True)), loose)
+    ahead = full_machines_of(missing, offers, "cheapest")
+    assert not Counter(ahead.single_node) - Counter(missing.single_node) and ahead.anywhere <= loose
+    for size in {*ahead.single_node, 1}:
         alone = MissingSlots(
-            tuple(one for one in ahead.pieces if one == size), ahead.anywhere if size == 1 else 0
+            tuple(one for one in ahead.single_node if one == size), ahead.anywhere if size == 1 else 0
         )
         machines = cover(alone, offers, Capacity(1000), "cheapest")
         assert sum(one.kind.slots for one in machines) == alone.slots
@@ -96,15 +104,15 @@ def test_machines_rented_ahead_are_full_and_none_would_hold_the_same_for_less(
 def test_while_more_is_asked_for_no_slot_is_rented_that_is_not_waited_for(arrivals: list[int]) -> None:
     patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), batching_window=seconds(60))
     live: list[Instance] = []
-    waiting, lack = 0, Shortage()
+    waiting, shortage = 0, Shortage()
     for at, more in enumerate([*arrivals, *[0] * 6]):
         waiting += more
         now = NOW + seconds(10 * at)
-        standing = PoolStatus(Demand(waiting, heard_at=now), live, lack=lack)
-        found = plan_size(patient, standing, now)
+        status = PoolStatus(Demand(waiting, received_at=now), live, shortage=shortage)
+        found = plan_size(patient, status, now)
         for launch in found.launches:
             live += [of_offer(seat, launch.offer, InstanceState.JOINING, now) for seat in launch.seats]
-        lack = found.lack
-        if lack.since is not None:
+        shortage = found.shortage
+        if shortage.since is not None:
             assert sum(one.slots for one in live) <= waiting
     assert sum(one.slots for one in live) >= waiting, "nothing more has come for as long as it is waited for"

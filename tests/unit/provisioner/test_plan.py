@@ -73,7 +73,7 @@ def test_a_vanished_machine_ends_as_lost_and_is_replaced() -> None:
     plan = look(instance(1), None)
     assert plan.transitions[0][1].ending == "lost"
     assert len(plan.sizing.launches) == 1
-    assert plan.ends == (plan.transitions[0][1],)
+    assert plan.terminations == (plan.transitions[0][1],)
 
 
 @pytest.mark.parametrize("state", [S.LAUNCHING, S.JOINING, S.READY, S.DRAINING])
@@ -209,7 +209,7 @@ def test_what_the_provider_says_of_times_is_what_is_billed() -> None:
     one = instance(1, S.TERMINATING, launched_at=LONG_AGO, external_id="i-1")
     fact = Sighting(Presence.ENDED, "i-1", launched_at=LONG_AGO + seconds(2), ended_at=NOW - seconds(9))
     ((_, known),) = plan_pool(world(one, sightings={one.worker: fact}), NOW).transitions
-    over = moved(known, InstanceTrigger.ENDED_GONE, NOW)
+    over = moved(known, InstanceTrigger.ENDED_RELEASED, NOW)
     assert (over.launched_at, over.ended_at) == (LONG_AGO + seconds(2), NOW - seconds(9))
     assert not plan_pool(world(known, sightings={one.worker: fact}), NOW).transitions, "that is recorded once"
 

@@ -79,7 +79,7 @@ async def test_drivers_bear_the_names_of_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "place", "words"),
+    ("before", "after", "place", "message"),
     [
         ("site: prod", "site: Prod!", "site", "pattern"),
         ("region: us-east-1", "region: us-east-1a", "providers.aws.aws.region", "pattern"),
@@ -102,11 +102,13 @@ async def test_drivers_bear_the_names_of_the_file(tmp_path: Path) -> None:
         ("site: prod", "site: [", None, "not YAML"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(before: str, after: str, place: str | None, words: str) -> None:
-    with pytest.raises(Rejected, match=re.escape(words)) as told:
+def test_what_is_wrong_is_said_with_its_place(
+    before: str, after: str, place: str | None, message: str
+) -> None:
+    with pytest.raises(Rejected, match=re.escape(message)) as error:
         read_providers(FILE.replace(before, after, 1))
-    assert told.value.code == "bad_providers"
-    assert told.value.place == place
+    assert error.value.code == "bad_providers"
+    assert error.value.place == place
 
 
 async def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:
@@ -126,9 +128,9 @@ def test_google_signs_for_machines_that_have_an_account() -> None:
     keys = "project: research, identity_keys: https://www.googleapis.com/oauth2/v3/certs"
     entry = read_providers(FILE.replace("project: research", keys)).providers["google"]
     assert isinstance(entry, GcpEntry)
-    with pytest.raises(Rejected, match="only for machines with a service account") as told:
+    with pytest.raises(Rejected, match="only for machines with a service account") as error:
         entry.site("prod", "")
-    assert told.value.place == "service_account"
+    assert error.value.place == "service_account"
 
 
 def test_machines_need_an_image() -> None:

@@ -20,14 +20,14 @@ from tests.unit.provisioner.world import NOW, seconds
 
 SMALL = MachineKind("g5.xlarge", "aws", 1, "cuda", "A10G", 24, boot_s=120)
 HERE, THERE = Offer(SMALL, "a", price_per_hour=1.0), Offer(SMALL, "b", price_per_hour=1.0)
-SPOT = Offer(SMALL, "a", "spot", 0.4, taken_per_hour=0.1)
+SPOT = Offer(SMALL, "a", "spot", 0.4, interruptions_per_hour=0.1)
 ELSEWHERE = Offer(MachineKind("n1", "gcp", 1, "cuda"), "a", price_per_hour=2.0)
 ALL = (HERE, THERE, SPOT, ELSEWHERE)
 
 
 def held_by(cause: Cause) -> set[str]:
     hold = on_refused(None, HERE, LaunchRefusal(cause, "no"), NOW)
-    return {offer.words for offer in ALL if is_held(offer, [hold], NOW)}
+    return {offer.label for offer in ALL if is_held(offer, [hold], NOW)}
 
 
 @pytest.mark.parametrize("cause", get_args(Cause))
@@ -84,7 +84,7 @@ def test_a_pool_says_what_is_held_why_and_until_when_and_nothing_of_what_it_may_
 def test_an_hour_of_use_is_dearer_where_machines_boot_long_and_are_taken_back() -> None:
     assert HERE.effective_hourly_cost(timedelta(hours=1)) == pytest.approx(1 + 120 / 3600)
     assert HERE.effective_hourly_cost(timedelta(minutes=10)) == pytest.approx(1.2)
-    often = Offer(SMALL, "a", "spot", 1.0, taken_per_hour=3.0)
+    often = Offer(SMALL, "a", "spot", 1.0, interruptions_per_hour=3.0)
     assert often.effective_hourly_cost(timedelta(hours=1)) > HERE.effective_hourly_cost(timedelta(hours=1))
 
 

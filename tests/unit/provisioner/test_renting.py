@@ -27,9 +27,9 @@ def held(*offers: Offer) -> list[LaunchBackoff]:
 def rented(pool: PoolSpec, waiting: int, live: list[Instance] | None = None, **facts: Any) -> dict[str, int]:
     """What is launched for so many slots, by offer."""
     largest = facts.pop("largest", 0)
-    demand = Demand(waiting, heard_at=NOW, largest=largest)
+    demand = Demand(waiting, received_at=NOW, largest=largest)
     sizing = plan_size(pool, PoolStatus(demand, live or [], **facts), NOW)
-    return {launch.offer.words: len(launch.seats) for launch in sizing.launches}
+    return {launch.offer.label: len(launch.seats) for launch in sizing.launches}
 
 
 def mixed(**rule: Any) -> PoolSpec:
@@ -52,7 +52,7 @@ def test_a_large_machine_is_rented_for_what_needs_one_and_for_nothing_less() -> 
 
 
 def test_for_what_fits_on_no_machine_none_is_rented_and_that_is_told() -> None:
-    sizing = plan_size(MIXED, PoolStatus(Demand(16, heard_at=NOW, largest=16), []), NOW)
+    sizing = plan_size(MIXED, PoolStatus(Demand(16, received_at=NOW, largest=16), []), NOW)
     assert not sizing.launches
     assert "16 slots on one machine" in (sizing.shortfall or "")
 
@@ -79,7 +79,7 @@ def test_a_reserve_is_kept_idle_and_does_not_go() -> None:
     assert rented(pool, 0) == {"m1": 2}
     live = [instance(number) for number in range(4)]
     idle = {one.worker: LONG_AGO for one in live}
-    found = plan_size(pool, PoolStatus(Demand(idle=4, heard_at=NOW), live, idle), NOW)
+    found = plan_size(pool, PoolStatus(Demand(idle=4, received_at=NOW), live, idle), NOW)
     assert len(found.drains) == 2
     assert rented(pool, 1, live) == {"m1": 3}, "the reserve is kept beside what waits"
 
@@ -87,7 +87,7 @@ def test_a_reserve_is_kept_idle_and_does_not_go() -> None:
 def test_the_dearest_goes_first() -> None:
     live = [of_offer(1, A_FIRM), of_offer(2, A_SPOT), of_offer(3, LARGE)]
     idle = {one.worker: LONG_AGO for one in live}
-    found = plan_size(MIXED, PoolStatus(Demand(heard_at=NOW), live, idle), NOW)
+    found = plan_size(MIXED, PoolStatus(Demand(received_at=NOW), live, idle), NOW)
     assert [one.seat for one in found.drains] == [1, 3, 2]
 
 
@@ -96,7 +96,7 @@ def test_a_bound_of_slots_is_kept_both_ways() -> None:
     assert rented(bound, 20) == {"spot m1 in a": 6}
     live = [of_offer(number, A_SPOT) for number in range(8)]
     idle = {live[3].worker: NOW}
-    found = plan_size(bound, PoolStatus(Demand(5, heard_at=NOW), live, idle), NOW)
+    found = plan_size(bound, PoolStatus(Demand(5, received_at=NOW), live, idle), NOW)
     assert [one.seat for one in found.drains] == [3, 7]
 
 
@@ -104,7 +104,7 @@ def test_a_budget_stops_launches_that_could_pass_it_within_the_hour_and_says_so(
     budget = MonthlyBudget("the pool's budget of May", 100.0, 98.9)
     assert rented(MIXED, 9, budgets=[budget]) == {"spot m1 in a": 3}
     live = [of_offer(1, A_FIRM)]
-    found = plan_size(MIXED, PoolStatus(Demand(2, heard_at=NOW), live, budgets=[budget]), NOW)
+    found = plan_size(MIXED, PoolStatus(Demand(2, received_at=NOW), live, budgets=[budget]), NOW)
     assert not found.launches
     assert found.shortfall is not None
     assert found.shortfall.startswith("the pool's budget of May: 98.90 of 100.00 is spent")
@@ -125,10 +125,10 @@ def test_whatever_is_asked_bounds_budgets_and_the_share_hold(
 ) -> None:
     pool = replace(MIXED, maximum=most, maximum_slots=20, spot=SpotRule(share, floor))
     budget = MonthlyBudget("a budget", 100.0, 100.0 - money)
-    standing = PoolStatus(
-        Demand(waiting, heard_at=NOW, largest=largest), [], holds=held(*blocked), budgets=[budget]
+    status = PoolStatus(
+        Demand(waiting, received_at=NOW, largest=largest), [], holds=held(*blocked), budgets=[budget]
     )
-    sizing = plan_size(pool, standing, NOW)
+    sizing = plan_size(pool, status, NOW)
     machines = [launch.offer for launch in sizing.launches for _ in launch.seats]
     assert len(machines) <= most
     assert sum(one.kind.slots for one in machines) <= 20
@@ -148,12 +148,12 @@ def test_a_constant_demand_comes_to_rest(slots: int, reserve: int, minimum: int)
     for step in range(40):
         now = NOW + seconds(30 * step)
         there = sum(one.slots for one in live)
-        told = Demand(max(0, slots - there), max(0, there - slots), heard_at=now)
+        demand = Demand(max(0, slots - there), max(0, there - slots), received_at=now)
         spare, idle = max(0, there - slots), {}
         for one in reversed(live):
             if one.slots <= spare:
                 idle[one.worker], spare = LONG_AGO, spare - one.slots
-        found = plan_size(pool, PoolStatus(told, live, idle), now)
+        found = plan_size(pool, PoolStatus(demand, live, idle), now)
         gone = {one.id for one in found.drains}
         new = [launch.offer for launch in found.launches for _ in launch.seats]
         live = [one for one in live if one.id not in gone]
@@ -168,7 +168,7 @@ def test_a_constant_demand_comes_to_rest(slots: int, reserve: int, minimum: int)
 def test_a_pool_says_what_tenants_budgets_do_not_bear_and_whose_they_are_to_nobody(
     slots: int, said: str
 ) -> None:
-    assert Demand(unaffordable=slots).refused == (
+    assert Demand(unaffordable=slots).unaffordable_message == (
         f"no machine is rented for {said}: the monthly budget of a tenant or workspace does not cover an hour"
     )
-    assert Demand(waiting=3).refused is None
+    assert Demand(waiting=3).unaffordable_message is None

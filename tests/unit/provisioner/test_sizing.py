@@ -22,8 +22,8 @@ from tests.unit.provisioner.world import LONG_AGO, NOW, instance, offer, seconds
 S = InstanceState
 
 
-def demand(waiting: int = 0, idle: int = 0, soon: int = 0, heard_at: datetime = NOW) -> Demand:
-    return Demand(waiting, idle, soon, None, heard_at)
+def demand(waiting: int = 0, idle: int = 0, soon: int = 0, received_at: datetime = NOW) -> Demand:
+    return Demand(waiting, idle, soon, None, received_at)
 
 
 NONE, USUAL = Demand(), spec()
@@ -38,7 +38,7 @@ class Case:
     idle: dict[int, datetime] = field(default_factory=dict)
     launches: int = 0
     drains: tuple[int, ...] = ()
-    undone: tuple[int, ...] = ()
+    undrained: tuple[int, ...] = ()
     withdrawn: tuple[int, ...] = ()
 
 
@@ -57,25 +57,25 @@ CASES = [
     Case(
         "a worker that has just joined answers the demand that is older",
         [instance(0), instance(1, since=NOW - seconds(1))],
-        demand(1, heard_at=NOW - seconds(2)),
+        demand(1, received_at=NOW - seconds(2)),
     ),
     Case(
         "but not the newer one",
         [instance(0), instance(1, since=NOW - seconds(2))],
-        demand(1, heard_at=NOW - seconds(1)),
+        demand(1, received_at=NOW - seconds(1)),
         launches=1,
     ),
     Case(
         "nor for long",
         [instance(0), instance(1, since=NOW - seconds(10))],
-        demand(1, heard_at=NOW - seconds(11)),
+        demand(1, received_at=NOW - seconds(11)),
         launches=1,
     ),
     Case(
         "a draining one is taken back first",
         [instance(0), instance(1, S.DRAINING)],
         demand(2),
-        undone=(1,),
+        undrained=(1,),
         launches=1,
     ),
     Case(
@@ -144,7 +144,7 @@ def test_sizes(case: Case) -> None:
     found = plan_size(case.spec, PoolStatus(case.demand, case.live, idle), NOW)
     assert len(seats(found)) == case.launches
     assert tuple(one.seat for one in found.drains) == case.drains
-    assert tuple(one.seat for one in found.undone) == case.undone
+    assert tuple(one.seat for one in found.undrained) == case.undrained
     assert tuple(one.seat for one in found.withdrawn) == case.withdrawn
 
 
@@ -158,7 +158,7 @@ def seats(sizing: Sizing) -> tuple[int, ...]:
 
 
 INSTANCES = st.lists(
-    st.sampled_from([state for state in S if state not in (S.GONE, S.LOST, S.FAILED)]), max_size=8
+    st.sampled_from([state for state in S if state not in (S.TERMINATED, S.LOST, S.FAILED)]), max_size=8
 )
 
 
@@ -177,13 +177,13 @@ def test_whatever_stands_the_bounds_hold_and_one_step_settles(
     assert len(staying) >= min(minimum, len(before)), "nobody below the minimum is sent away"
     assert not (sizing.launches and sizing.drains), "what is started is not sent away"
     again = plan_size(bounds, PoolStatus(demand(waiting), after, _without(idle, sizing)), NOW)
-    assert len(again.launches) + len(again.undone) == 0 or len(live) > bounds.maximum
+    assert len(again.launches) + len(again.undrained) == 0 or len(live) > bounds.maximum
 
 
 def _after(live: list[Instance], sizing: Sizing) -> list[Instance]:
     moves = (
         {one.id: InstanceTrigger.DRAIN for one in sizing.drains}
-        | {one.id: InstanceTrigger.UNDO for one in sizing.undone}
+        | {one.id: InstanceTrigger.UNDO for one in sizing.undrained}
         | {one.id: InstanceTrigger.RELEASE for one in sizing.withdrawn}
     )
     stay = [moved(one, moves[one.id], NOW) if one.id in moves else one for one in live]

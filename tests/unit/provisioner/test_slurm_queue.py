@@ -50,8 +50,8 @@ def test_newer_versions_tell_numbers_and_states_in_another_way() -> None:
     "state", ["COMPLETED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "PREEMPTED", "COMPLETING"]
 )
 def test_jobs_that_have_ended_hold_no_machine(state: str) -> None:
-    for told in (state, ["RUNNING", state]):
-        (seen,) = sightings_of(read_jobs({"jobs": [record(job_state=told)]}), "site").values()
+    for job_states in (state, ["RUNNING", state]):
+        (seen,) = sightings_of(read_jobs({"jobs": [record(job_state=job_states)]}), "site").values()
         assert seen.presence is Presence.ENDED
 
 
@@ -97,7 +97,7 @@ def test_what_is_not_ours_has_no_intent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "cause"),
+    ("message", "cause"),
     [
         ("Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", "quota"),
         ("Invalid account or account/partition combination specified", "credentials"),
@@ -107,7 +107,7 @@ def test_what_is_not_ours_has_no_intent() -> None:
         ("Something unheard of", "unknown"),
     ],
 )
-def test_refusals_have_causes(words: str, cause: str) -> None:
-    told = refusal(words, "a100")
-    assert told.cause == cause
-    assert words in told.reason
+def test_refusals_have_causes(message: str, cause: str) -> None:
+    refused = refusal(message, "a100")
+    assert refused.cause == cause
+    assert message in refused.reason

@@ -29,14 +29,14 @@ def define(**facts: object) -> PoolDefinition:
 
 
 def test_a_pool_may_rent_its_kinds_in_its_zones_and_spot_where_it_has_a_share() -> None:
-    def words(**facts: object) -> list[str]:
-        return [offer.words for offer in resolve(POOL, define(**facts), CATALOGUE).offers]
+    def labels(**facts: object) -> list[str]:
+        return [offer.label for offer in resolve(POOL, define(**facts), CATALOGUE).offers]
 
-    assert words() == ["small in a", "small in b"]
-    assert words(zones=["b", "a"]) == ["small in b", "small in a"]
-    assert words(zones=["b"], spot_share=0.5) == ["spot small in b", "small in b"]
-    assert words(kinds=["large", "small"], zones=["a"]) == ["large in a", "small in a"]
-    assert words(kinds=["core"], order="given") == ["core"]
+    assert labels() == ["small in a", "small in b"]
+    assert labels(zones=["b", "a"]) == ["small in b", "small in a"]
+    assert labels(zones=["b"], spot_share=0.5) == ["spot small in b", "small in b"]
+    assert labels(kinds=["large", "small"], zones=["a"]) == ["large in a", "small in a"]
+    assert labels(kinds=["core"], order="given") == ["core"]
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,8 @@ def planned(
     """How many are asked of each zone; of those that were `asked` one is awaited."""
     live = [of_offer(number, one, InstanceState.WANTED) for number, one in enumerate(asked)]
     pool = spec(minimum=0, maximum=1000, offers=ZONES, order=order)
-    standing = PoolStatus(Demand(machines, heard_at=NOW), live, holds=holds)
-    return Counter(
-        {launch.offer.zone: len(launch.seats) for launch in plan_size(pool, standing, NOW).launches}
-    )
+    status = PoolStatus(Demand(machines, received_at=NOW), live, holds=holds)
+    return Counter({launch.offer.zone: len(launch.seats) for launch in plan_size(pool, status, NOW).launches})
 
 
 def test_all_are_of_the_cheapest_until_it_was_short() -> None:

@@ -61,7 +61,7 @@ class Case:
         return World(self.config(), self.program)
 
 
-TOLD = (
+STOP_REQUESTED = (
     *(Operation(OperationKind.CREATE, f"t{n}", until=5.0) for n in range(16)),
     Operation(OperationKind.SHUTDOWN),
 )
@@ -91,8 +91,10 @@ METHODS: dict[str, Case] = {
     "async_halving by promotion, one at a time": Case(asha(stop_once=False, concurrent=1), 16, 1),
     "adaptive_asha by promotion": Case(adaptive(max_time=16, stop_once=False), 16, 5),
     "median_stopping": Case(median()),
-    "custom": Case({"name": "custom", "max_concurrent_trials": 4}, program=TOLD),
-    "custom with tpe": Case({"name": "custom", "max_concurrent_trials": 4, "sampler": "tpe"}, program=TOLD),
+    "custom": Case({"name": "custom", "max_concurrent_trials": 4}, program=STOP_REQUESTED),
+    "custom with tpe": Case(
+        {"name": "custom", "max_concurrent_trials": 4, "sampler": "tpe"}, program=STOP_REQUESTED
+    ),
     "median_stopping of long intervals": Case(median(interval=5, grace_time=0)),
     "async_halving begun warm": Case(asha(warm_start=WARM, sampler="tpe")),
     "async_halving by promotion, begun warm": Case(asha(stop_once=False, warm_start=WARM)),

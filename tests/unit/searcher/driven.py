@@ -25,8 +25,8 @@ def create(key: str, **more: object) -> Operation:
     return Operation(OperationKind.CREATE, key, **{"point": POINT, "until": 2.0} | more)  # type: ignore[arg-type]
 
 
-def tell(made: World, *operations: Operation) -> None:
-    made.tell(operations)
+def apply(made: World, *operations: Operation) -> None:
+    made.apply_operations(operations)
 
 
 def events(made: World, after: int = 0) -> list[DriverEvent]:

@@ -10,7 +10,7 @@ RANDOM: dict[str, object] = {"name": "random", "max_trials": 4, "max_concurrent_
 CHECKPOINT = TrialCheckpoint(CheckpointId(UUID(int=3)), run=1, step=2)
 
 
-def begun(searcher: dict[str, object]) -> World:
+def started(searcher: dict[str, object]) -> World:
     world = World(config(searcher))
     world.begin()
     return world

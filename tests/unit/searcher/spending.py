@@ -21,8 +21,8 @@ class Spending(World):
 
     price = 0.0
 
-    def begun(self) -> "Spending":
-        self.turn(lambda changes: on_submission(changes, Submitted(at=self.now, price=self.price)))
+    def started(self) -> "Spending":
+        self.apply(lambda changes: on_submission(changes, Submitted(at=self.now, price=self.price)))
         return self
 
     def after(self, minutes: float) -> "Spending":
@@ -39,7 +39,7 @@ class Spending(World):
 
     def look(self) -> None:
         """What the searcher does by the clock."""
-        self.turn(lambda changes: keep_budget(changes, {POOL: self.price}))
+        self.apply(lambda changes: keep_budget(changes, {POOL: self.price}))
 
     def used_by_ended(self) -> BudgetUsage:
         """What trials have used that are over, as the database sums it up."""
@@ -71,7 +71,7 @@ def spending(searcher: Mapping[str, object], price: float = 0.0, **budget: objec
     """A search that has begun, with a budget where one is given."""
     world = Spending(config({**searcher}, **({"budget": budget} if budget else {})))
     world.price = price
-    return world.begun()
+    return world.started()
 
 
 def of_kind(world: World, kind: str) -> list[Entry]:

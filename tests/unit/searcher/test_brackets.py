@@ -27,25 +27,25 @@ def test_the_bracket_of_most_rungs_begins_alone() -> None:
 def test_no_place_stands_idle_while_trials_are_left(stop_once: bool, seed: int) -> None:
     chosen, chance = config({**SEARCHER, "stop_once": stop_once}), random.Random(seed)
     search, due = Search(chosen, SEED), dict[int, float]()
-    begun: list[float] = []
+    started: list[float] = []
 
-    def take(moves: SearchActions) -> None:
-        due.update({made.number: made.decide_at or 0.0 for made in moves.created})
-        due.update({step.trial: step.decide_at or 0.0 for step in moves.going_on})
-        begun.extend(made.decide_at or 0.0 for made in moves.created)
+    def take(actions: SearchActions) -> None:
+        due.update({made.number: made.decide_at or 0.0 for made in actions.created})
+        due.update({step.trial: step.decide_at or 0.0 for step in actions.resumed})
+        started.extend(made.decide_at or 0.0 for made in actions.created)
 
     take(search.start())
     while due:
         assert search.open == CONCURRENT or search.created == TRIALS
         trial = chance.choice(sorted(due))
-        ruling = search.judge(trial, chance.random(), due[trial])
-        if ruling.decide_at is not None:
-            due[trial] = ruling.decide_at
+        decision = search.judge(trial, chance.random(), due[trial])
+        if decision.decide_at is not None:
+            due[trial] = decision.decide_at
             continue
         del due[trial]
-        take(search.on_parked(trial) if ruling.pause else search.on_ended(trial, TrialEnding.FINISHED))
+        take(search.on_parked(trial) if decision.pause else search.on_ended(trial, TrialEnding.FINISHED))
     assert search.is_exhausted
-    assert begun == sorted(begun) and set(begun) == set(FIRST_RUNGS)
+    assert started == sorted(started) and set(started) == set(FIRST_RUNGS)
 
 
 def test_a_journal_from_before_goes_on_with_brackets_apart() -> None:
@@ -61,8 +61,8 @@ def test_a_journal_from_before_goes_on_with_brackets_apart() -> None:
     assert replay(chosen, SEED, journal) is None
 
 
-def _written(moves: SearchActions) -> list[JsonValue]:
+def _written(actions: SearchActions) -> list[JsonValue]:
     return [
         {"trial": each.number, "hyperparameters": each.point, "seed": each.seed, "decide_at": each.decide_at}
-        for each in moves.created
+        for each in actions.created
     ]

@@ -21,7 +21,7 @@ OPERATION = UUID(int=1)
 
 
 def test_a_search_without_a_budget_writes_nothing_of_what_its_runs_hold() -> None:
-    world = Spending(config(RANDOM)).begun()
+    world = Spending(config(RANDOM)).started()
     world.grant_all(1)
     assert [entry.kind for entry in world.journal] == ["started"]
     assert "at_ms" not in world.journal[0].facts
@@ -165,7 +165,7 @@ def test_before_a_deadline_no_trial_begins_that_could_not_be_trained_to_its_end(
 
 def test_a_deadline_stops_what_runs_and_counts_from_the_submission() -> None:
     world = Spending(config(RANDOM, budget={"deadline": "1h"}))
-    world.after(10).turn(lambda changes: on_submission(changes, Submitted(at=NOW)))
+    world.after(10).apply(lambda changes: on_submission(changes, Submitted(at=NOW)))
     assert world.due_in_minutes == pytest.approx(50 - 65 / 60)
     world.grant_all(1)
     world.validate(1, 1, 0.5)
@@ -226,7 +226,7 @@ def test_brackets_are_chosen_to_fit_where_it_is_known_what_a_trial_takes(
     assert isinstance(fitted.config.searcher, AdaptiveAsha)
     assert fitted.config.searcher.max_trials == trials
     assert fitted.limit == (None if trials == 64 else next(iter(budget)))
-    world = Spending(chosen).begun()
+    world = Spending(chosen).started()
     assert world.experiment.planned is not None and world.experiment.planned <= trials
 
 
@@ -236,10 +236,10 @@ def test_more_budget_lets_a_search_go_further() -> None:
     world.after(20).validate(1, 1, 0.5)
     world.close(1, "completed")
     assert len(world.trials) == 2
-    world.turn(lambda changes: edit_search(changes, SearchEdit(slot_hours=10.0), OPERATION))
+    world.apply(lambda changes: edit_search(changes, SearchEdit(slot_hours=10.0), OPERATION))
     assert len(world.trials) == 3
     assert world.experiment.terms.slot_hours == 10
-    lifted = world.turn(
+    lifted = world.apply(
         lambda changes: edit_search(changes, SearchEdit(lifted=("slot_hours",)), OPERATION)
     ).experiment
     assert (lifted.terms.slot_hours, lifted.due_at) == (None, None)
@@ -258,7 +258,7 @@ def test_a_limit_that_is_passed_already_is_refused(edit: SearchEdit, said: str) 
     world.grant_all(1)
     world.after(20)
     with pytest.raises(Rejected, match=said):
-        world.turn(lambda changes: edit_search(changes, edit, OPERATION))
+        world.apply(lambda changes: edit_search(changes, edit, OPERATION))
     assert world.experiment.terms.slot_hours == 2
 
 
@@ -277,12 +277,12 @@ def test_where_nothing_was_reported_by_the_limit_the_search_is_cancelled_with_th
 def test_a_run_is_counted_once_in_whatever_order_it_is_told() -> None:
     ledger = Ledger()
     first, over = SlotUsage(2, 0), SlotUsage(2, 0, HOUR_MS)
-    for told in (over, first, over):
-        if ledger.is_news(1, 1, told):
-            ledger.take(1, 1, told)
+    for usage in (over, first, over):
+        if ledger.is_change(1, 1, usage):
+            ledger.take(1, 1, usage)
     assert ledger.used(9 * HOUR_MS).slot_ms == 2 * HOUR_MS
     ledger.take(1, 2, SlotUsage(4, 2 * HOUR_MS, price=3.0))
-    assert ledger.is_news(1, 2, SlotUsage(1, 3 * HOUR_MS))
+    assert ledger.is_change(1, 2, SlotUsage(1, 3 * HOUR_MS))
     ledger.take(1, 2, SlotUsage(1, 3 * HOUR_MS, price=9.0))
     ledger.take(1, 2, SlotUsage(1, 0, 5 * HOUR_MS, price=9.0))
     used = ledger.of(1, 9 * HOUR_MS)

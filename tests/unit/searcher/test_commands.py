@@ -14,21 +14,21 @@ from services.searcher.core.reducers.runs import on_closed, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from shared.errors import Conflict
 from shared.messages.specs import DesiredState
-from tests.unit.searcher.lives import RANDOM, begun
+from tests.unit.searcher.lives import RANDOM, started
 from tests.unit.searcher.world import NOW, asha
 
 
 def test_pause_parks_all_and_resume_runs_them_again_before_new_ones() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
-    decision = world.turn(pause)
+    decision = world.apply(pause)
     assert (world.experiment.state, decision.wanted) == ("paused", (1, 2))
     assert {trial.wanted for trial in world.trials.values()} == {DesiredState.PARK}
     world.close(1, "completed")  # it ended by itself just then
     assert len(world.trials) == 2
     world.obey(2)
     assert world.trials[2].state == "parked"
-    decision = world.turn(resume)
+    decision = world.apply(resume)
     assert decision.wanted == (2, 3)
     assert (world.trials[2].request, world.trials[2].wanted, world.trials[2].state) == (
         2,
@@ -38,10 +38,10 @@ def test_pause_parks_all_and_resume_runs_them_again_before_new_ones() -> None:
 
 
 def test_a_resume_that_overtakes_the_parking_opens_a_new_request_at_the_close() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
-    world.turn(pause)
-    world.turn(resume)
+    world.apply(pause)
+    world.apply(resume)
     assert (world.trials[1].wanted, world.trials[1].request) == (DesiredState.RUN, 1)
     closed = world.close(1, "parked")
     assert closed.wanted == (1,)
@@ -49,34 +49,34 @@ def test_a_resume_that_overtakes_the_parking_opens_a_new_request_at_the_close() 
 
 
 def test_a_decision_during_a_pause_says_pause() -> None:
-    world = begun(asha())
+    world = started(asha())
     world.grant(1)
-    world.turn(pause)
+    world.apply(pause)
     judged = world.validate(1, 1, 0.5)
     assert [(j.verdict, j.decide_at) for j in judged.judged] == [("pause", 3.0)]
     assert world.trials[1].wanted is DesiredState.PARK
 
 
 def test_a_parked_trial_that_a_late_result_stops_ends_there() -> None:
-    world = begun(asha())
+    world = started(asha())
     world.grant(1), world.grant(2)
     world.validate(1, 1, 0.5)
-    world.turn(pause)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(2, RunEndReport(1, 1, 0), is_requeued=False)))
-    world.turn(lambda changes: on_closed(changes, RequestEnd(2, 1, ClosedRequest("parked", 1, None, NOW))))
-    world.turn(lambda changes: on_validation(changes, Result(2, 1, 1, 1, {"loss": 0.9})))
+    world.apply(pause)
+    world.apply(lambda changes: on_run_ended(changes, RunEnd(2, RunEndReport(1, 1, 0), is_requeued=False)))
+    world.apply(lambda changes: on_closed(changes, RequestEnd(2, 1, ClosedRequest("parked", 1, None, NOW))))
+    world.apply(lambda changes: on_validation(changes, Result(2, 1, 1, 1, {"loss": 0.9})))
     assert world.trials[2].state == "stopped"
 
 
 def test_cancel_ends_open_and_parked_trials() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
-    world.turn(pause)
+    world.apply(pause)
     world.obey(2)
-    decision = world.turn(lambda changes: cancel(changes, DesiredState.CANCEL))
+    decision = world.apply(lambda changes: cancel(changes, DesiredState.CANCEL))
     assert decision.wanted == (1,)
     assert (world.experiment.state, world.trials[2].state) == ("stopping", "cancelled")
-    killed = world.turn(lambda changes: cancel(changes, DesiredState.KILL))
+    killed = world.apply(lambda changes: cancel(changes, DesiredState.KILL))
     assert killed.wanted == (1,)
     world.obey(1)
     assert (world.experiment.state, world.trials[1].state) == ("cancelled", "cancelled")
@@ -84,7 +84,7 @@ def test_cancel_ends_open_and_parked_trials() -> None:
 
 
 def test_trials_that_a_turn_does_not_know_are_ended_by_the_rest() -> None:
-    world = begun(asha())
+    world = started(asha())
     changes = Changes(world.config, world.experiment, [world.trials[1]], world.search, NOW)
     on_validation(changes, Result(1, 1, 1, 1, {}))
     assert changes.needs_rest
@@ -94,8 +94,8 @@ def test_trials_that_a_turn_does_not_know_are_ended_by_the_rest() -> None:
 
 
 def test_an_impossible_placement_rejects_the_experiment() -> None:
-    world = begun(RANDOM)
-    world.turn(
+    world = started(RANDOM)
+    world.apply(
         lambda changes: on_closed(
             changes, RequestEnd(1, 1, ClosedRequest("rejected", 0, "pool x does not exist", NOW))
         )
@@ -107,11 +107,11 @@ def test_an_impossible_placement_rejects_the_experiment() -> None:
 
 @pytest.mark.parametrize("act", [pause, resume, lambda changes: cancel(changes, DesiredState.KILL)])
 def test_commands_after_the_end_are_conflicts(act: Callable[[Changes], object]) -> None:
-    world = begun({"name": "single"})
+    world = started({"name": "single"})
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.close(1, "completed")
     with pytest.raises(Conflict, match="completed"):
-        world.turn(act)
-    world.turn(lambda changes: archive(changes, True))
+        world.apply(act)
+    world.apply(lambda changes: archive(changes, True))
     assert world.experiment.archived

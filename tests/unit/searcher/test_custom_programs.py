@@ -13,9 +13,9 @@ from services.searcher.core.reducers.commands import pause, resume
 from services.searcher.core.search.search import Search
 from shared.messages.specs import DesiredState
 from tests.unit.searcher.driven import (
+    apply,
     create,
     events,
-    tell,
     train,
     world,
 )
@@ -30,7 +30,7 @@ class Program:
     def __init__(self, total: int) -> None:
         self.total = total
         self.acknowledged = 0
-        self.told: list[Operation] = []
+        self.sent: list[Operation] = []
 
     def answer(self, event: DriverEvent) -> list[Operation]:
         match event.kind:
@@ -52,7 +52,7 @@ class Program:
 def drive(made: World, chaos: random.Random, total: int, *, between: Callable[[], None]) -> None:
     """Train and drive to the end; the program is slow, repeats itself, and is begun anew at any time."""
     program = Program(total)
-    tell(made, create("t0", until=1.0), create("t1", until=1.0))
+    apply(made, create("t0", until=1.0), create("t1", until=1.0))
     ended: set[str] = set()
     for _ in range(20_000):
         if made.experiment.is_final:
@@ -66,7 +66,7 @@ def drive(made: World, chaos: random.Random, total: int, *, between: Callable[[]
                 if len(ended) == total:
                     operations.append(Operation(OperationKind.SHUTDOWN))
                 if operations:
-                    tell(made, *operations)
+                    apply(made, *operations)
                 if chaos.random() < 0.2:  # It dies before it notes that: the event comes again.
                     break
                 program.acknowledged = event.number
@@ -119,7 +119,7 @@ def test_a_person_may_pause_and_resume_a_driven_search_at_any_time(chaos: random
     def between() -> None:
         if chaos.random() < 0.05:
             is_active = made.experiment.state is ExperimentState.ACTIVE
-            made.turn(lambda changes: pause(changes) if is_active else resume(changes))
+            made.apply(lambda changes: pause(changes) if is_active else resume(changes))
 
     drive(made, chaos, 6, between=between)
     assert len(made.trials) == 6 and replay(made.config, SEED, made.journal) is None

@@ -38,7 +38,7 @@ every_searcher = pytest.mark.parametrize("name", SEARCHERS)
 
 def edited(world: World, max_trials: int | None = None, max_concurrent_trials: int | None = None) -> None:
     edit = SearchEdit(max_trials, max_concurrent_trials)
-    world.turn(lambda changes: edit_search(changes, edit, OPERATION))
+    world.apply(lambda changes: edit_search(changes, edit, OPERATION))
 
 
 def loss(trial: int, step: int) -> float:
@@ -95,9 +95,9 @@ def test_fewer_at_once_end_nobody_and_are_kept_when_slots_idle_no_more() -> None
     assert {trial.wanted for trial in world.trials.values()} == {DesiredState.RUN}
     for number in (1, 2, 3):
         assert world.close(number, "completed").wanted == ()
-    world.turn(lambda changes: widen(changes, Idle(1, 0)))
+    world.apply(lambda changes: widen(changes, Idle(1, 0)))
     assert len(world.open()) == 2
-    world.turn(lambda changes: widen(changes, Idle(0, 1)))
+    world.apply(lambda changes: widen(changes, Idle(0, 1)))
     world.close(4, "completed")
     assert len(world.open()) == 1
 
@@ -107,9 +107,9 @@ def test_the_last_trial_is_the_last_when_no_more_are_wanted() -> None:
     world.begin()
     world.grant(1), world.validate(1, 1, 0.5), world.obey(1)
     world.grant(2), world.validate(2, 1, 0.4)
-    world.turn(pause)
+    world.apply(pause)
     world.obey(2)
-    world.turn(lambda changes: edit_search(changes, SearchEdit(max_trials=2), OPERATION))
+    world.apply(lambda changes: edit_search(changes, SearchEdit(max_trials=2), OPERATION))
     assert world.experiment.state == "completed"
     assert {trial.state for trial in world.trials.values()} == {"stopped"}
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     world.begin()
     before = (world.experiment, len(world.journal))
     with pytest.raises(Rejected, match=said):
-        world.turn(lambda changes: edit_search(changes, edit, OPERATION))
+        world.apply(lambda changes: edit_search(changes, edit, OPERATION))
     assert (world.experiment, len(world.journal)) == before
 
 
@@ -155,7 +155,7 @@ def test_a_search_that_is_over_is_not_changed(act: Callable[[Changes], object]) 
     world = World(config(RANDOM))
     run_search(world, loss, chaos=random.Random(1), max_step=3)
     with pytest.raises(Conflict, match="completed"):
-        world.turn(act)
+        world.apply(act)
 
 
 def test_finishing_stops_what_has_run_cancels_what_has_not_and_keeps_the_best() -> None:
@@ -163,7 +163,7 @@ def test_finishing_stops_what_has_run_cancels_what_has_not_and_keeps_the_best() 
     world.begin()
     world.grant(1), world.validate(1, 1, 0.3)
     world.grant(2)
-    world.turn(finish)
+    world.apply(finish)
     assert [world.trials[n].wanted for n in (1, 2, 3)] == [
         DesiredState.STOP,
         DesiredState.STOP,
@@ -182,9 +182,9 @@ def test_finishing_ends_parked_trials_as_stopped() -> None:
     world = World(config(RANDOM))
     world.begin()
     world.grant(1), world.validate(1, 1, 0.3)
-    world.turn(pause)
+    world.apply(pause)
     world.obey(1)
-    world.turn(finish)
+    world.apply(finish)
     world.obey(2)
     assert (world.trials[1].state, world.experiment.state) == ("stopped", "completed")
 
@@ -192,7 +192,7 @@ def test_finishing_ends_parked_trials_as_stopped() -> None:
 def test_finishing_before_anything_was_reported_is_no_completion() -> None:
     world = World(config(RANDOM))
     world.begin()
-    world.turn(finish)
+    world.apply(finish)
     world.obey(1), world.obey(2)
     assert world.experiment.state == "cancelled"
     assert world.experiment.reason == "finished early by a user; no trial had reported a result"
@@ -211,6 +211,6 @@ def test_brackets_share_exactly_and_keep_what_they_have(data: st.DataObject) -> 
 def test_a_change_is_told_at_once_with_its_operation() -> None:
     world = World(config(RANDOM))
     world.begin()
-    decision = world.turn(lambda changes: edit_search(changes, SearchEdit(max_trials=8), OPERATION))
+    decision = world.apply(lambda changes: edit_search(changes, SearchEdit(max_trials=8), OPERATION))
     assert decision.is_announced
     assert decision.experiment.terms._replace(operation=None) == type(decision.experiment.terms)()

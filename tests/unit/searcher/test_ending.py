@@ -9,21 +9,21 @@ from services.searcher.core.experiment.entities import ClosedRequest, RunEndRepo
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.reducers.checkpoints import on_checkpoint, on_delayed
 from services.searcher.core.reducers.commands import cancel
-from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, UploadDelay
+from services.searcher.core.reducers.events import CheckpointReport, RequestEnd, RunEnd, UploadDelay
 from services.searcher.core.reducers.runs import on_closed, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import DesiredState
-from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun
+from tests.unit.searcher.lives import CHECKPOINT, RANDOM, started
 from tests.unit.searcher.world import NOW, asha
 
 
 def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_not_wait() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
     world.validate(1, 1, 0.5)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 2, 1), is_requeued=False)))
-    closed = world.turn(
+    world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 2, 1), is_requeued=False)))
+    closed = world.apply(
         lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW)))
     )
     assert closed.wanted == (3,)
@@ -31,44 +31,50 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     assert (
         world.trials[1].reason == "waiting until all validations and checkpoints of its last run are stored"
     )
-    world.turn(lambda changes: on_validation(changes, Result(1, 1, 2, 2, {"loss": 0.4})))
+    world.apply(lambda changes: on_validation(changes, Result(1, 1, 2, 2, {"loss": 0.4})))
     late = "1 checkpoint is not stored yet: the object store does not respond"
-    world.turn(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
+    world.apply(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
     assert (world.trials[1].state, world.trials[1].reason) == ("finishing", late)
-    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, replace(CHECKPOINT, settles=False))))
+    world.apply(
+        lambda changes: on_checkpoint(changes, CheckpointReport(1, replace(CHECKPOINT, settles=False)))
+    )
     assert world.trials[1].state == "finishing", "one that was counted before"
-    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, CHECKPOINT)))
+    world.apply(lambda changes: on_checkpoint(changes, CheckpointReport(1, CHECKPOINT)))
     ended = world.trials[1]
     assert (ended.state, ended.reason) == ("completed", None)
-    world.turn(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
+    world.apply(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
     after = world.trials[1]
     assert after.reason is None
     assert after.best and after.best.value == 0.4
 
 
 def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 1), is_requeued=False)))
-    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW))))
-    world.turn(lambda changes: cancel(changes, DesiredState.CANCEL))
+    world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 1), is_requeued=False)))
+    world.apply(
+        lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW)))
+    )
+    world.apply(lambda changes: cancel(changes, DesiredState.CANCEL))
     assert world.trials[1].state == "finishing"
-    world.turn(lambda changes: cancel(changes, DesiredState.KILL))
+    world.apply(lambda changes: cancel(changes, DesiredState.KILL))
     assert world.trials[1].state == "completed"
     assert world.trials[1].reason == "not all validations and checkpoints of its last run were stored"
 
 
 def test_the_order_of_run_ended_and_request_closed_does_not_matter() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
-    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW))))
+    world.apply(
+        lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW)))
+    )
     assert world.trials[1].state == "finishing"
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 0), is_requeued=False)))
+    world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 0), is_requeued=False)))
     assert world.trials[1].state == "completed"
 
 
 def test_what_follows_a_complete_trial_is_proposed_knowing_what_it_came_to() -> None:
-    world = begun({"name": "random", "sampler": "tpe", "max_trials": 3, "max_concurrent_trials": 1})
+    world = started({"name": "random", "sampler": "tpe", "max_trials": 3, "max_concurrent_trials": 1})
     world.grant(1)
     world.validate(1, step=1, loss=0.5)
     world.close(1, "completed")
@@ -77,13 +83,13 @@ def test_what_follows_a_complete_trial_is_proposed_knowing_what_it_came_to() -> 
 
 
 def test_a_lost_run_is_not_waited_for() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
     world.validate(1, 1, 0.5)
-    world.turn(
+    world.apply(
         lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, None, None), is_requeued=False))
     )
-    world.turn(
+    world.apply(
         lambda changes: on_closed(
             changes, RequestEnd(1, 1, ClosedRequest("failed", 1, "lost ten times", NOW))
         )
@@ -92,17 +98,19 @@ def test_a_lost_run_is_not_waited_for() -> None:
 
 
 def test_what_never_comes_is_given_up_with_a_reason() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 5, 0), is_requeued=False)))
-    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW))))
-    world.turn(lambda changes: on_overdue(changes, 1))
+    world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 5, 0), is_requeued=False)))
+    world.apply(
+        lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW)))
+    )
+    world.apply(lambda changes: on_overdue(changes, 1))
     assert world.trials[1].state == "completed"
     assert "not all validations and checkpoints" in (world.trials[1].reason or "")
 
 
 def test_a_repeated_close_creates_nothing() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.close(1, "completed")
     assert world.close(1, "completed").wanted == ()
     assert len(world.trials) == 3
@@ -118,7 +126,7 @@ def test_a_repeated_close_creates_nothing() -> None:
     ],
 )
 def test_how_a_search_ends(outcomes: list[RequestOutcome], state: str) -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     for number, outcome in enumerate(outcomes, 1):
         world.grant(number)
         if outcome == "completed":
@@ -129,7 +137,7 @@ def test_how_a_search_ends(outcomes: list[RequestOutcome], state: str) -> None:
 
 
 def test_a_metric_that_nobody_reported_is_an_error_with_its_name() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     for number in range(1, 5):
         world.grant(number)
         world.close(number, "completed")
@@ -148,9 +156,9 @@ def test_a_metric_that_nobody_reported_is_an_error_with_its_name() -> None:
 def test_a_missing_metric_ends_the_experiment_with_the_reason(
     searcher: dict[str, object], values: dict[str, float], missing: str
 ) -> None:
-    world = begun(searcher)
+    world = started(searcher)
     world.grant(1)
-    decision = world.turn(lambda changes: on_validation(changes, Result(1, 1, 1, 1, values)))
+    decision = world.apply(lambda changes: on_validation(changes, Result(1, 1, 1, 1, values)))
     assert [j.verdict for j in decision.judged] == ["stop"]
     assert world.experiment.state == "stopping"
     assert {trial.wanted for trial in world.trials.values()} == {DesiredState.KILL}
@@ -162,7 +170,7 @@ def test_a_missing_metric_ends_the_experiment_with_the_reason(
 
 
 def test_nan_ranks_worst_and_is_never_best() -> None:
-    world = begun(asha())
+    world = started(asha())
     world.grant(1), world.grant(2), world.grant(3)
     world.validate(1, 1, 0.5)
     assert world.validate(2, 1, math.nan).judged[0].verdict == "stop"
@@ -171,7 +179,7 @@ def test_nan_ranks_worst_and_is_never_best() -> None:
 
 
 def test_larger_is_better() -> None:
-    world = begun(asha(smaller_is_better=False))
+    world = started(asha(smaller_is_better=False))
     world.grant(1), world.grant(2), world.grant(3)
     world.validate(1, 1, 0.5)
     assert world.validate(2, 1, 0.4).judged[0].verdict == "stop"

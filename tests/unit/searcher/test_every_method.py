@@ -108,9 +108,9 @@ def test_pauses_of_a_person_change_neither_limits_nor_end(
     def pause_or_resume(world: World) -> None:
         state = world.experiment.state
         if state is ExperimentState.PAUSED and (not world.open() or chance.random() < 0.2):
-            world.turn(resume)
+            world.apply(resume)
         elif state is ExperimentState.ACTIVE and chance.random() < 0.03:
-            world.turn(pause)
+            world.apply(pause)
 
     case, world = METHODS[name], METHODS[name].world()
     story.happen(world, pause_or_resume)
@@ -137,7 +137,7 @@ def tell_again(world: World) -> None:
         return
     number, act = random.Random(len(world.events)).choice(world.events)
     experiment, trials, said = world.experiment, world.trials, len(world.journal)
-    decision = world.turn(act, number)
+    decision = world.apply(act, number)
     world.events.pop()
     assert not (decision.wanted or decision.changed or decision.judged or decision.is_announced)
     assert (world.experiment, len(world.journal)) == (experiment, said)
@@ -175,8 +175,8 @@ def begun_too_many(journal: Iterable[Entry]) -> int:
             leaving.add(facts["trial"])
         elif entry.kind in ("parked", "ended"):
             leaving.discard(facts["trial"])
-            begun = len(facts["created"]) + len(facts.get("going_on", ()))
-            most = max(most, begun - 1 - len(leaving))
+            started = len(facts["created"]) + len(facts.get("going_on", ()))
+            most = max(most, started - 1 - len(leaving))
     return most
 
 

@@ -33,7 +33,7 @@ CLOSING: dict[str, dict[str, object]] = {
 def edit(world: Spending, change: SearchEdit) -> None:
     """As the searcher does: what trials have used that are over is known to the database."""
     past = world.used_by_ended()
-    world.turn(lambda changes: edit_search(changes, change, OPERATION, past, world.price))
+    world.apply(lambda changes: edit_search(changes, change, OPERATION, past, world.price))
 
 
 def loss(trial: int, step: int) -> float:
@@ -165,15 +165,15 @@ def test_what_a_closed_population_had_decided_upon_begins_when_there_is_more() -
     assert world.trials[2].wanted is DesiredState.STOP
     world.close(2, "stopped")
     assert len(world.trials) == 2 and world.search.closed == "deadline"
-    world.turn(lambda changes: edit_search(changes, SearchEdit(lifted=("deadline",)), OPERATION))
+    world.apply(lambda changes: edit_search(changes, SearchEdit(lifted=("deadline",)), OPERATION))
     assert world.trials[3].source == 1
     world.check_replay()
 
 
 def test_a_person_who_pauses_a_search_may_give_it_a_budget() -> None:
     world = spending(RANDOM)
-    world.turn(pause)
+    world.apply(pause)
     edit(world, SearchEdit(slot_hours=1.0))
     assert world.experiment.terms.slot_hours == 1.0
-    world.turn(resume)
+    world.apply(resume)
     world.check_replay()

@@ -68,7 +68,7 @@ def test_a_search_begun_under_older_rules_goes_by_ends_alone() -> None:
     alone = make_sampler(of("tpe"), SEED)
     for driven in (old, new):
         driven.play()
-    for what, trial, reached in old.told:
+    for what, trial, reached in old.observed:
         if what == "proposed":
             assert alone.propose(trial).point == old.points[trial]
         else:
@@ -97,7 +97,7 @@ class Driven:
     def __init__(self, chosen: ExperimentConfig, rules: int) -> None:
         self.search = Search(chosen, SEED)
         self.points: dict[int, Point] = {}
-        self.told: list[tuple[str, int, Any]] = []
+        self.observed: list[tuple[str, int, Any]] = []
         self.running: dict[int, int] = {}
         self.steps: dict[int, int] = {}
         self.take(self.search.start(rules=rules))
@@ -108,20 +108,22 @@ class Driven:
             self.running[trial] += 1
             self.steps[trial] = step = self.steps.get(trial, 0) + 1
             loss = value(self.points[trial])
-            ruling = self.search.judge(trial, loss, step)
-            if ruling.pause:
+            decision = self.search.judge(trial, loss, step)
+            if decision.pause:
                 del self.running[trial]
                 self.take(self.search.on_parked(trial))
-            elif ruling.stop:
+            elif decision.stop:
                 del self.running[trial]
                 self.search.observe(trial, Scores(loss))
-                self.told.append(("ended", trial, Observation(loss, None if ruling.at_top else float(step))))
+                self.observed.append(
+                    ("ended", trial, Observation(loss, None if decision.at_top else float(step)))
+                )
                 self.take(self.search.on_ended(trial, TrialEnding.FINISHED))
 
-    def take(self, moves: SearchActions) -> None:
+    def take(self, actions: SearchActions) -> None:
         now = min(self.running.values(), default=0)
-        for made in moves.created:
+        for made in actions.created:
             self.points[made.number] = made.point
-            self.told.append(("proposed", made.number, None))
-        for number in (*(made.number for made in moves.created), *(each.trial for each in moves.going_on)):
+            self.observed.append(("proposed", made.number, None))
+        for number in (*(made.number for made in actions.created), *(each.trial for each in actions.resumed)):
             self.running[number] = now

@@ -12,7 +12,7 @@ from services.searcher.core.reducers.runs import on_closed, on_run_ended
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.errors import Conflict
 from shared.messages.specs import DesiredState
-from tests.unit.searcher.lives import RANDOM, begun
+from tests.unit.searcher.lives import RANDOM, started
 from tests.unit.searcher.spending import Spending
 from tests.unit.searcher.world import (
     NOW,
@@ -31,12 +31,12 @@ SINGLE: dict[str, object] = {"name": "single"}
 
 
 def kill(world: World, number: int) -> None:
-    world.turn(lambda changes: kill_trial(changes, number), number)
+    world.apply(lambda changes: kill_trial(changes, number), number)
 
 
 def test_a_killed_queued_trial_is_final_before_the_scheduler_answers_and_another_takes_its_place() -> None:
-    world = begun(RANDOM)
-    decision = world.turn(lambda changes: kill_trial(changes, 1), 1)
+    world = started(RANDOM)
+    decision = world.apply(lambda changes: kill_trial(changes, 1), 1)
     assert (world.trials[1].state, world.trials[1].reason) == ("cancelled", "killed by a user")
     assert 1 in decision.changed
     assert (decision.wanted, world.trials[1].wanted) == ((1, 3), DesiredState.KILL)
@@ -45,9 +45,9 @@ def test_a_killed_queued_trial_is_final_before_the_scheduler_answers_and_another
 
 
 def test_a_killed_running_trial_is_final_when_its_request_has_closed() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1)
-    decision = world.turn(lambda changes: kill_trial(changes, 1), 1)
+    decision = world.apply(lambda changes: kill_trial(changes, 1), 1)
     assert (world.trials[1].state, world.trials[1].wanted, decision.changed) == (
         "stopping",
         DesiredState.KILL,
@@ -60,7 +60,7 @@ def test_a_killed_running_trial_is_final_when_its_request_has_closed() -> None:
 
 
 def test_a_run_that_was_granted_while_its_trial_was_killed_ends_without_effect() -> None:
-    world = begun(SINGLE)
+    world = started(SINGLE)
     kill(world, 1)
     world.grant(1)
     world.validate(1, 1, 0.5)
@@ -73,7 +73,7 @@ def test_a_run_that_was_granted_while_its_trial_was_killed_ends_without_effect()
 
 
 def test_a_trial_whose_run_has_reported_but_is_not_known_as_granted_is_not_called_final() -> None:
-    world = begun(SINGLE)
+    world = started(SINGLE)
     world.validate(1, 1, 0.5)
     kill(world, 1)
     assert (world.trials[1].state, world.trials[1].wanted) == ("stopping", DesiredState.KILL)
@@ -81,7 +81,7 @@ def test_a_trial_whose_run_has_reported_but_is_not_known_as_granted_is_not_calle
 
 @pytest.mark.parametrize("is_granted", [False, True])
 def test_a_single_experiment_whose_trial_is_killed_is_cancelled(is_granted: bool) -> None:
-    world = begun(SINGLE)
+    world = started(SINGLE)
     if is_granted:
         world.grant(1)
     kill(world, 1)
@@ -90,36 +90,36 @@ def test_a_single_experiment_whose_trial_is_killed_is_cancelled(is_granted: bool
 
 
 def test_a_killed_trial_is_not_judged_any_more_and_not_run_again() -> None:
-    world = begun(asha(stop_once=False))
+    world = started(asha(stop_once=False))
     world.grant(1)
     kill(world, 1)
     decision = world.validate(1, 1, 0.5)
     assert [judged.verdict for judged in decision.judged] == ["stop"]
     assert world.trials[1].wanted is DesiredState.KILL
     world.requeue(1)
-    world.turn(pause)
-    world.turn(resume)
+    world.apply(pause)
+    world.apply(resume)
     assert (world.trials[1].wanted, world.trials[1].state) == (DesiredState.KILL, "stopping")
 
 
 def test_a_trial_that_is_killed_while_it_is_parked_or_on_the_way_there_stays_killed() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     world.grant(1), world.grant(2)
-    world.turn(pause)
+    world.apply(pause)
     world.obey(2)
     kill(world, 1)
     kill(world, 2)
     assert (world.trials[1].state, world.trials[2].state) == ("stopping", "cancelled")
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 0), is_requeued=False)))
-    closed = world.turn(
+    world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 0), is_requeued=False)))
+    closed = world.apply(
         lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("parked", 1, None, NOW)))
     )
     assert (closed.wanted, world.trials[1].state, world.experiment.state) == ((), "cancelled", "paused")
-    assert world.turn(resume).wanted == (3, 4)
+    assert world.apply(resume).wanted == (3, 4)
 
 
 def test_killing_a_trial_that_waits_for_what_its_last_run_announced_ends_the_wait() -> None:
-    world = begun(SINGLE)
+    world = started(SINGLE)
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.close(1, "completed", checkpoints=1)
@@ -129,13 +129,13 @@ def test_killing_a_trial_that_waits_for_what_its_last_run_announced_ends_the_wai
 
 
 def test_killing_an_experiment_ends_the_wait_too_and_cancelling_it_does_not() -> None:
-    world = begun(SINGLE)
+    world = started(SINGLE)
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.close(1, "failed", checkpoints=1)
-    world.turn(lambda changes: cancel(changes, DesiredState.CANCEL))
+    world.apply(lambda changes: cancel(changes, DesiredState.CANCEL))
     assert (world.trials[1].state, world.experiment.state) == ("finishing", "stopping")
-    world.turn(lambda changes: cancel(changes, DesiredState.KILL))
+    world.apply(lambda changes: cancel(changes, DesiredState.KILL))
     assert (world.trials[1].state, world.experiment.state) == ("error", "cancelled")
 
 
@@ -146,22 +146,22 @@ def test_killing_an_experiment_ends_the_wait_too_and_cancelling_it_does_not() ->
 def test_a_queued_trial_whose_last_run_is_not_stored_yet_waits_when_cancelled_and_not_when_killed(
     wanted: Literal[DesiredState.CANCEL, DesiredState.KILL], states: tuple[str, str]
 ) -> None:
-    world = begun(SINGLE)
+    world = started(SINGLE)
     world.grant(1)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=True)))
+    world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=True)))
     assert world.trials[1].state == "queued"
-    world.turn(lambda changes: cancel(changes, wanted))
+    world.apply(lambda changes: cancel(changes, wanted))
     assert (world.trials[1].state, world.experiment.state) == states
 
 
 def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
     world = Spending(config(RANDOM, budget={"deadline": "1h"}))
-    world.turn(lambda changes: on_submission(changes, Submitted(at=NOW)))
+    world.apply(lambda changes: on_submission(changes, Submitted(at=NOW)))
     world.grant_all(1)
     world.after(59).look()
     assert world.trials[1].wanted is DesiredState.STOP
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=False)))
-    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("stopped", 1, None, NOW))))
+    world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=False)))
+    world.apply(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("stopped", 1, None, NOW))))
     world.after(2).look()
     assert world.trials[1].state == "finishing"
     world.validate(1, 1, 0.5)
@@ -169,7 +169,7 @@ def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
 
 
 def test_a_trial_that_is_over_cannot_be_killed() -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     kill(world, 1)
     with pytest.raises(Conflict, match=r"trial 1 has already ended \(cancelled\)") as refused:
         kill(world, 1)
@@ -181,10 +181,10 @@ def test_a_trial_that_is_over_cannot_be_killed() -> None:
 def test_an_experiment_without_runs_ends_before_the_scheduler_answers(
     wanted: Literal[DesiredState.CANCEL, DesiredState.KILL], is_paused: bool
 ) -> None:
-    world = begun(RANDOM)
+    world = started(RANDOM)
     if is_paused:
-        world.turn(pause)
-    decision = world.turn(lambda changes: cancel(changes, wanted))
+        world.apply(pause)
+    decision = world.apply(lambda changes: cancel(changes, wanted))
     assert (world.experiment.state, decision.wanted) == ("cancelled", (1, 2))
     assert {trial.state for trial in world.trials.values()} == {"cancelled"}
 

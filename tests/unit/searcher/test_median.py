@@ -33,7 +33,7 @@ def test_a_trial_is_stopped_exactly_when_its_best_is_worse_than_the_median_of_th
     curves: dict[int, list[float]] = {}
     going = dict.fromkeys(range(1, 13), True)
     while any(going.values()):
-        trial = chance.choice([one for one, is_going in going.items() if is_going])
+        trial = chance.choice([one for one, is_ongoing in going.items() if is_ongoing])
         curve = curves.setdefault(trial, [])
         others = [
             fmean(one[: len(curve) + 1])
@@ -44,11 +44,11 @@ def test_a_trial_is_stopped_exactly_when_its_best_is_worse_than_the_median_of_th
             chance.randrange(1024) / 1024
         )  # Exact in sums, so that ties are ties in whatever order they are added.
         time = len(curve)
-        ruling = made.on_result(trial, curve[-1], time)
+        decision = made.on_result(trial, curve[-1], time)
         is_worse = time >= GRACE and len(others) >= min_trials and min(curve) > median_high(others)
-        assert (ruling.stop, ruling.at_top) == (is_worse or time == MAX_TIME, time == MAX_TIME)
-        assert ruling.decide_at == (None if ruling.stop else time + 1)
-        going[trial] = not ruling.stop
+        assert (decision.stop, decision.at_top) == (is_worse or time == MAX_TIME, time == MAX_TIME)
+        assert decision.decide_at == (None if decision.stop else time + 1)
+        going[trial] = not decision.stop
 
 
 def test_nothing_is_stopped_in_its_grace_time_or_while_there_are_few_to_compare_with() -> None:
@@ -73,5 +73,5 @@ def test_what_is_no_number_is_worse_than_anything() -> None:
 def test_one_result_may_pass_several_marks() -> None:
     made = method(interval=3)
     assert made.on_result(1, 1.0, 7).decide_at == MAX_TIME
-    ruling = made.on_result(1, 1.0, 20)
-    assert ruling.stop and ruling.at_top
+    decision = made.on_result(1, 1.0, 20)
+    assert decision.stop and decision.at_top

@@ -62,8 +62,8 @@ def test_asha_places_an_equal_result_before_the_earlier_one() -> None:
 
 def test_asha_lets_one_result_pass_several_rungs() -> None:
     made = bracket()
-    ruling = made.on_result(1, 0.5, 4)
-    assert (ruling.stop, ruling.decide_at) == (False, 9)
+    decision = made.on_result(1, 0.5, 4)
+    assert (decision.stop, decision.decide_at) == (False, 9)
     assert made.rungs() == [[0.5], [0.5], []]
     assert made.on_result(1, 0.5, 9).at_top
 

@@ -28,7 +28,7 @@ def aimed(searcher: dict[str, Any]) -> Any:
     return load_config({"entrypoint": "true", "hyperparameters": SPACE, "searcher": searcher})
 
 
-def begun(**more: Any) -> World:
+def started(**more: Any) -> World:
     searcher = {"name": "random", "max_trials": 3, "max_concurrent_trials": 3, **more}
     world = World(aimed(searcher if "metrics" in more else {"metric": "loss", **searcher}))
     world.begin()
@@ -71,7 +71,7 @@ def test_a_front_goes_by_directions_and_comes_best_first() -> None:
 
 
 def test_the_best_is_the_best_within_the_limits() -> None:
-    world = begun(limits=["latency <= 20", "memory < 8"])
+    world = started(limits=["latency <= 20", "memory < 8"])
     world.validate(1, 1, 0.1, latency=21, memory=1)
     world.validate(2, 1, 0.2, latency=20, memory=8)
     assert best(world) is None and world.trials[1].best is None
@@ -83,7 +83,7 @@ def test_the_best_is_the_best_within_the_limits() -> None:
 
 
 def test_the_second_metric_decides_between_equals_of_the_first() -> None:
-    world = begun(metrics=TWO)
+    world = started(metrics=TWO)
     world.validate(1, 1, 0.5, accuracy=0.5)
     world.validate(2, 1, 0.5, accuracy=0.7)
     world.validate(3, 1, 0.5, accuracy=0.7)
@@ -92,7 +92,7 @@ def test_the_second_metric_decides_between_equals_of_the_first() -> None:
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_result_with_something_that_is_no_number_counts_for_nothing(bad: float) -> None:
-    world = begun(metrics=TWO, limits=["latency <= 20"])
+    world = started(metrics=TWO, limits=["latency <= 20"])
     world.validate(1, 1, bad, accuracy=0.5, latency=1)
     world.validate(1, 2, 0.1, accuracy=bad, latency=1)
     world.validate(2, 1, 0.1, accuracy=0.5, latency=bad)
@@ -111,7 +111,7 @@ def test_a_result_with_something_that_is_no_number_counts_for_nothing(bad: float
 def test_a_metric_that_a_report_lacks_ends_the_search_and_is_named(
     more: dict[str, Any], values: dict[str, float], reason: str
 ) -> None:
-    world = begun(**more)
+    world = started(**more)
     world.validate(2, 7, 0.5, **values)
     assert world.experiment.state is ExperimentState.STOPPING
     where = "from the validation of trial 2 at step 7, which reported"
@@ -119,7 +119,7 @@ def test_a_metric_that_a_report_lacks_ends_the_search_and_is_named(
 
 
 def test_a_search_in_which_nothing_kept_to_the_limits_says_so() -> None:
-    world = begun(limits=["latency <= 20"])
+    world = started(limits=["latency <= 20"])
     for number in (1, 2, 3):
         world.validate(number, 1, 0.5, latency=30)
         world.close(number, "completed")
@@ -173,8 +173,8 @@ def test_a_search_is_rebuilt_from_its_journal_at_any_point(sampler: str, method:
         rebuilt = Search(chosen, SEED)
         fold(rebuilt, world.journal[:cut])
         for entry in world.journal[cut:]:
-            told = Entry(entry.position, entry.kind, {**entry.facts, "created": []})
-            assert recompute(rebuilt, told).get("created") == entry.facts.get("created")
+            recorded = Entry(entry.position, entry.kind, {**entry.facts, "created": []})
+            assert recompute(rebuilt, recorded).get("created") == entry.facts.get("created")
 
 
 def test_tpe_gives_the_very_points_of_optuna_driven_by_hand_with_two_metrics_and_a_limit() -> None:

@@ -10,11 +10,11 @@ from hypothesis import given, settings, strategies as st
 
 from muster.config import leaves
 from muster.errors import Rejected
-from services.searcher.core.experiment.entities import Outcome, Trial, TrialCheckpoint
+from services.searcher.core.experiment.entities import Outcome, TrialCheckpoint, TrialRecord
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.reducers.checkpoints import on_checkpoint
-from services.searcher.core.reducers.events import CheckpointNews
+from services.searcher.core.reducers.events import CheckpointReport
 from services.searcher.core.search.search import Search
 from services.searcher.core.search.state import restore_state, save_state
 from shared.messages.specs import DesiredState
@@ -36,7 +36,7 @@ def loss(trial: int, step: int) -> float:
     return math.sin(trial * 12.9898) + 1 / step
 
 
-def copies(world: World) -> list[Trial]:
+def copies(world: World) -> list[TrialRecord]:
     return [trial for trial in world.trials.values() if trial.source is not None]
 
 
@@ -81,7 +81,7 @@ def test_contract(
     assert seen == sorted(seen) and seen[-1] <= 1
 
 
-def check_point(trial: Trial) -> None:
+def check_point(trial: TrialRecord) -> None:
     point = trial.point
     assert isinstance(lr := point["lr"], float) and 1e-4 <= lr <= 0.1
     assert point["depth"] in range(1, 10) and point["batch"] in (32, 64, 128)
@@ -136,7 +136,7 @@ def test_the_worst_gives_way_to_a_copy_of_the_best_from_its_newest_checkpoint() 
     assert world.decisions[-1].judged[0].verdict == "stop"
     world.obey(4)
     made = world.trials[5]
-    assert (made.source, world.begun_at(5), made.decide_at) == (1, 3, 6)
+    assert (made.source, world.started_at(5), made.decide_at) == (1, 3, 6)
     assert made.point != world.trials[1].point, "the copy is changed"
     assert world.trials[4].state is TrialState.STOPPED
     assert not world.trials[5].is_final and len(copies(world)) == 1
@@ -190,7 +190,7 @@ def test_one_that_paused_is_judged_by_what_came_meanwhile_before_it_goes_on() ->
     world.save(3, 6)
     world.obey(3)
     made = world.trials[4]
-    assert (made.source, world.begun_at(4), made.decide_at) == (3, 6, 9), "in the stead of trial 1"
+    assert (made.source, world.started_at(4), made.decide_at) == (3, 6, 9), "in the stead of trial 1"
     assert world.trials[1].state == "parked"
     run_search(world, loss, chaos=random.Random(1), max_step=20)
     assert world.trials[1].state == "stopped"
@@ -208,7 +208,7 @@ def test_a_trial_that_fails_is_followed_by_a_copy_of_one_of_the_best_and_before_
     advance(world, 2, (3,), 0.5)
     world.save(2, 3)
     world.close(3, "failed")
-    assert (world.trials[4].source, world.begun_at(4)) == (2, 3)
+    assert (world.trials[4].source, world.started_at(4)) == (2, 3)
 
 
 def test_a_checkpoint_that_turns_out_to_be_no_good_is_copied_no_more() -> None:
@@ -220,7 +220,7 @@ def test_a_checkpoint_that_turns_out_to_be_no_good_is_copied_no_more() -> None:
     newest = world.trials[1].checkpoint
     assert newest is not None and newest.step == 3
     lost = TrialCheckpoint(newest.id, newest.run, newest.step, is_good=False)
-    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, lost)), 1)
+    world.apply(lambda changes: on_checkpoint(changes, CheckpointReport(1, lost)), 1)
     assert world.trials[1].checkpoint is None
     assert world.trials[1].settled == (1, 2), "it is counted once"
 

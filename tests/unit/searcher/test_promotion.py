@@ -54,14 +54,14 @@ def test_places_go_to_whom_the_algorithm_says(seed: int, places: int, values: in
         trial = chance.choice(sorted(running))
         rung = running.pop(trial)
         value = float(chance.randrange(values))
-        ruling = made.on_result(trial, value, TARGETS[rung])
+        decision = made.on_result(trial, value, TARGETS[rung])
         if rung == 2:
-            assert ruling.stop and ruling.at_top
+            assert decision.stop and decision.at_top
             steps = made.on_ended(trial, TrialEnding.FINISHED)
         else:
             plain.rungs[rung].append((value, trial))
-            if not ruling.pause:
-                assert plain.job(parked | {trial}) == trial and ruling.decide_at == TARGETS[rung + 1]
+            if not decision.pause:
+                assert plain.job(parked | {trial}) == trial and decision.decide_at == TARGETS[rung + 1]
                 running[trial] = rung + 1
                 continue
             parked.add(trial)
@@ -110,11 +110,11 @@ def test_a_persons_resumption_leaves_alone_what_the_search_has_had_pause() -> No
         world.grant(number)
     world.validate(1, 1, 0.5)
     assert world.trials[1].wanted is DesiredState.PARK and world.decisions[-1].judged[0].verdict == "pause"
-    world.turn(lambda changes: pause(changes))
+    world.apply(lambda changes: pause(changes))
     for number in (1, 2):
         world.obey(number)
     assert {world.trials[n].state for n in (1, 2)} == {TrialState.PARKED}
-    world.turn(lambda changes: resume(changes))
+    world.apply(lambda changes: resume(changes))
     assert world.trials[1].state is TrialState.PARKED, "it was not among the best of its rung"
     assert (world.trials[2].state, world.trials[2].request) == (TrialState.QUEUED, 2)
     assert world.trials[3].state is TrialState.QUEUED, "what the search's pause has freed is taken"
@@ -126,7 +126,7 @@ def test_a_search_of_paused_trials_can_be_cancelled() -> None:
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.obey(1)
-    world.turn(lambda changes: cancel(changes, DesiredState.KILL))
+    world.apply(lambda changes: cancel(changes, DesiredState.KILL))
     world.obey(2)
     assert world.experiment.state is ExperimentState.CANCELLED
     assert {trial.state for trial in world.trials.values()} == {TrialState.CANCELLED}

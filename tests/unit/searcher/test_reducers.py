@@ -24,13 +24,13 @@ from services.searcher.core.reducers.commands import (
     resume,
 )
 from services.searcher.core.reducers.driver_operations import apply_operations
-from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots, UploadDelay
+from services.searcher.core.reducers.events import CheckpointReport, RequestEnd, RunEnd, RunSlots, UploadDelay
 from services.searcher.core.reducers.limits import widen
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.search.widening import Idle
 from shared.messages.specs import DesiredState
-from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun
+from tests.unit.searcher.lives import CHECKPOINT, RANDOM, started
 from tests.unit.searcher.world import NOW, Fields, World, asha
 
 Act = Callable[[Changes], object]
@@ -75,7 +75,7 @@ ASHA = asha(concurrent=2)
 CUSTOM: Fields = {"name": "custom", "max_concurrent_trials": 2}
 CREATE = Operation(OperationKind.CREATE, "a", point={"lr": 0.01}, until=2.0)
 END = partial(apply_operations, operations=[Operation(OperationKind.STOP, "a")])
-NEWS = partial(on_checkpoint, news=CheckpointNews(1, CHECKPOINT))
+NEWS = partial(on_checkpoint, report=CheckpointReport(1, CHECKPOINT))
 DELAY = partial(on_delayed, delay=UploadDelay(1, 1, "the store is away"))
 EDIT = partial(edit_search, change=SearchEdit(max_concurrent_trials=3), operation=UUID(int=1))
 AHEAD = [granted(), validated(1, 0.5)]
@@ -135,10 +135,10 @@ ROWS = {
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_an_event_changes_what_its_row_says_and_nothing_else(row: Row) -> None:
-    world = begun(row.searcher)
+    world = started(row.searcher)
     for act in row.before:
-        world.turn(act)
-    decision = world.turn(row.act)
+        world.apply(act)
+    decision = world.apply(row.act)
     assert world.trials[1].state == row.trial
     assert world.experiment.state == row.experiment
     assert tuple(entry.kind for entry in decision.entries) == row.entries
@@ -148,7 +148,7 @@ def test_an_event_changes_what_its_row_says_and_nothing_else(row: Row) -> None:
 
 
 def test_an_experiment_that_is_over_can_be_put_away() -> None:
-    world: World = begun({"name": "single"})
-    world.turn(closed("completed", runs=0))
-    decision = world.turn(partial(archive, archived=True))
+    world: World = started({"name": "single"})
+    world.apply(closed("completed", runs=0))
+    decision = world.apply(partial(archive, archived=True))
     assert decision.experiment.archived and decision.is_announced and not decision.trials

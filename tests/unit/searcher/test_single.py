@@ -4,7 +4,7 @@ import pytest
 
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.search.search import Search
-from tests.unit.searcher.lives import RANDOM, begun
+from tests.unit.searcher.lives import RANDOM, started
 from tests.unit.searcher.world import SEED, World, config, stored
 
 SINGLE: dict[str, object] = {"name": "single"}
@@ -42,7 +42,7 @@ def test_its_one_trial_is_all_of_it_and_a_replay_draws_the_same() -> None:
 def test_without_a_validation_a_search_is_an_error_and_a_single_training_completes_with_the_reason(
     searcher: dict[str, object], state: str
 ) -> None:
-    world = begun(searcher)
+    world = started(searcher)
     while live := [trial for trial in world.trials.values() if not trial.is_final]:
         world.grant(live[0].number)
         world.close(live[0].number, "completed")

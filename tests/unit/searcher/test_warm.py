@@ -73,11 +73,11 @@ def test_a_warm_search_that_is_rebuilt_at_any_event_has_the_same_future(name: st
     """Of what is known there is more than one entry of the journal holds; for `gp`, which fits a model to all of it at each trial, less."""
     chosen = warm(SEARCHERS[name] | {"sampler": sampler}, points=[SGD], experiments=[12], best=1)
     entries, count, often = (1, 16, 0.1) if sampler == "gp" else (2, 120, 0.3)
-    warmth = PriorObservations((ADAM,), known(count) + known(4, time=3.0))
+    prior = PriorObservations((ADAM,), known(count) + known(4, time=3.0))
     worlds = World(chosen), World(chosen)
     for world, restarts in zip(worlds, (0.0, often), strict=True):
         chance = random.Random(5)
-        world.turn(lambda changes: on_submission(changes, Submitted(warmth)))
+        world.apply(lambda changes: on_submission(changes, Submitted(prior)))
         run_search(
             world, loss, chaos=random.Random(3), max_step=16,
             between=lambda world, chance=chance, share=restarts: (  # type: ignore[misc]
@@ -101,19 +101,19 @@ def test_a_sampler_goes_by_what_earlier_trials_came_to(sampler: str) -> None:
     points: list[Any] = [
         {"lr": 10 ** -(1 + 3 * n / 100), "net": {"width": 32}} for n in range(1, 100, 12 // trials)
     ]
-    told = PriorObservations(
+    experience = PriorObservations(
         known=tuple(PriorTrial(12, n, point, far(point)) for n, point in enumerate(points, 1))
     )
     distances = []
-    for warmth in (told, NO_PRIOR_OBSERVATIONS):
+    for prior in (experience, NO_PRIOR_OBSERVATIONS):
         search, found = Search(chosen, SEED), []
-        search.add_prior_observations(warmth)
-        moves = search.start()
-        while moves.created:
-            (made,) = moves.created
+        search.add_prior_observations(prior)
+        actions = search.start()
+        while actions.created:
+            (made,) = actions.created
             found.append(far(made.point))
             search.observe(made.number, Scores(found[-1]))
-            moves = search.on_ended(made.number, TrialEnding.FINISHED)
+            actions = search.on_ended(made.number, TrialEnding.FINISHED)
         distances.append(sum(found))
     assert distances[0] < distances[1]
 

@@ -67,8 +67,8 @@ def test_every_method_makes_more_at_once_and_no_more_in_all(searcher: dict[str, 
 def test_a_widened_search_is_repeated_by_its_journal() -> None:
     world = World(config({**RANDOM, "widen_to": 6}))
     world.begin()
-    world.turn(lambda changes: widen(changes, Idle(3, 0)))
+    world.apply(lambda changes: widen(changes, Idle(3, 0)))
     assert len(world.trials) == 5
-    world.turn(lambda changes: widen(changes, Idle(0, 2)))
+    world.apply(lambda changes: widen(changes, Idle(0, 2)))
     assert replay(world.config, SEED, world.journal) is None
     assert [entry.kind for entry in world.journal] == ["started", "widened", "widened"]

@@ -15,11 +15,11 @@ from muster.config import ExperimentConfig, load_config
 from services.searcher.core.budget.ledger import SlotUsage
 from services.searcher.core.experiment.entities import (
     ClosedRequest,
-    Experiment,
+    ExperimentRecord,
     Outcome,
     RunEndReport,
-    Trial,
     TrialCheckpoint,
+    TrialRecord,
 )
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.results import Result
@@ -31,7 +31,7 @@ from services.searcher.core.reducers.changes import Changes, Decision
 from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.driver_operations import apply_operations
 from services.searcher.core.reducers.ending import choose_best, end_rest
-from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots
+from services.searcher.core.reducers.events import CheckpointReport, RequestEnd, RunEnd, RunSlots
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_run_ended
 from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.core.reducers.submissions import Submitted, on_submission
@@ -94,9 +94,9 @@ class World:
     config: ExperimentConfig
     program: Sequence[Operation] = ()
     """What is told at the beginning of a search that a program drives."""
-    experiment: Experiment = field(init=False)
+    experiment: ExperimentRecord = field(init=False)
     search: Search = field(init=False)
-    trials: dict[int, Trial] = field(default_factory=dict)
+    trials: dict[int, TrialRecord] = field(default_factory=dict)
     journal: list[Entry] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     events: list[tuple[int, Callable[[Changes], object]]] = field(default_factory=list)
@@ -105,10 +105,10 @@ class World:
     now: datetime = NOW
 
     def __post_init__(self) -> None:
-        self.experiment = Experiment(EXPERIMENT, 1, NOW)
+        self.experiment = ExperimentRecord(EXPERIMENT, 1, NOW)
         self.search = Search(self.config, SEED)
 
-    def turn(
+    def apply(
         self, act: Callable[[Changes], object], number: int | None = None, named: Sequence[int] | None = None
     ) -> Decision:
         """One transaction; `number` is the trial that it is about, `named` are those of what a program tells, None: commands have all."""
@@ -135,12 +135,12 @@ class World:
         return decision
 
     def begin(self) -> Decision:
-        decision = self.turn(lambda changes: on_submission(changes, Submitted()))
-        return self.tell(self.program) if self.program else decision
+        decision = self.apply(lambda changes: on_submission(changes, Submitted()))
+        return self.apply_operations(self.program) if self.program else decision
 
-    def tell(self, operations: Sequence[Operation]) -> Decision:
+    def apply_operations(self, operations: Sequence[Operation]) -> Decision:
         """Have the search's program say something, with none but the trials in hand that this names."""
-        return self.turn(
+        return self.apply(
             lambda changes: apply_operations(changes, operations), named=self.search.named_by(operations)
         )
 
@@ -149,13 +149,13 @@ class World:
         self.search = Search(self.config, SEED)
         fold(self.search, stored(self.journal))
 
-    def open(self) -> list[Trial]:
+    def open(self) -> list[TrialRecord]:
         return [trial for _, trial in sorted(self.trials.items()) if trial.is_open and not trial.is_final]
 
     def grant(self, number: int) -> Decision:
         run = self.trials[number].run + 1
         held = self.held(number)
-        return self.turn(lambda changes: on_granted(changes, RunSlots(number, run, held)), number)
+        return self.apply(lambda changes: on_granted(changes, RunSlots(number, run, held)), number)
 
     def held(self, number: int, is_over: bool = False) -> SlotUsage | None:
         """What a trial's run holds, or has held until now; None: nobody says."""
@@ -166,16 +166,16 @@ class World:
         run = max(trial.run, 1)
         count = trial.reported[1] + 1 if trial.reported[0] == run else 1
         found = Result(number, run, count, step, {"loss": loss, **values})
-        return self.turn(lambda changes: on_validation(changes, found), number)
+        return self.apply(lambda changes: on_validation(changes, found), number)
 
     def save(self, number: int, step: int) -> Decision:
         """A checkpoint of it is stored; that is counted once, which the inbox sees to."""
         found = TrialCheckpoint(CheckpointId(UUID(int=number << 32 | step)), self.trials[number].run, step)
-        decision = self.turn(lambda changes: on_checkpoint(changes, CheckpointNews(number, found)), number)
+        decision = self.apply(lambda changes: on_checkpoint(changes, CheckpointReport(number, found)), number)
         self.events.pop()
         return decision
 
-    def begun_at(self, number: int) -> int:
+    def started_at(self, number: int) -> int:
         """The step of the checkpoint from which a trial started."""
         start = self.trials[number].start_checkpoint
         return 0 if start is None else start.int & 0xFFFFFFFF
@@ -184,7 +184,7 @@ class World:
         """Its run fails, and it is to be started again."""
         ended = RunEndReport(self.trials[number].run, None, None)
         held = self.held(number, is_over=True)
-        return self.turn(
+        return self.apply(
             lambda changes: on_run_ended(changes, RunEnd(number, ended, is_requeued=True, holding=held)),
             number,
         )
@@ -205,7 +205,7 @@ class World:
                 )
             on_closed(changes, RequestEnd(number, trial.request, closed))
 
-        return self.turn(act, number)
+        return self.apply(act, number)
 
     def obey(self, number: int) -> Decision | None:
         """Close the request of a trial that is told to end or park, as the scheduler would."""
@@ -270,13 +270,13 @@ def run_search(
             continue
         if world.trials[number].state is TrialState.QUEUED:
             world.grant(number)
-        begun = world.begun_at(number)
+        started = world.started_at(number)
         if restarts and chaos.random() < restarts:
             world.requeue(number)
-            steps[number] = chaos.randint(begun, steps.get(number, begun))
+            steps[number] = chaos.randint(started, steps.get(number, started))
             continue
-        steps[number] = step = steps.get(number, begun) + 1
-        if number in fates and step - begun >= (1 if fates[number] == "invalid" and number % 2 else 2):
+        steps[number] = step = steps.get(number, started) + 1
+        if number in fates and step - started >= (1 if fates[number] == "invalid" and number % 2 else 2):
             world.close(number, fates[number])
         elif step > max_step:
             world.close(number, "completed")

@@ -26,7 +26,7 @@ class InstanceState(StrEnum):
     DRAINING = "draining"
     DRAINED = "drained"
     TERMINATING = "terminating"
-    GONE = "gone"
+    TERMINATED = "gone"
     LOST = "lost"
     FAILED = "failed"
 
@@ -44,13 +44,13 @@ class InstanceTrigger(StrEnum):
     RELEASE = "release"
     FAIL = "fail"
     VANISH = "vanish"
-    ENDED_GONE = "ended_gone"
+    ENDED_RELEASED = "ended_released"
     ENDED_LOST = "ended_lost"
     ENDED_FAILED = "ended_failed"
 
 
 _S, _T = InstanceState, InstanceTrigger
-FINAL = frozenset({_S.GONE, _S.LOST, _S.FAILED})
+FINAL = frozenset({_S.TERMINATED, _S.LOST, _S.FAILED})
 STARTING = frozenset({_S.WANTED, _S.LAUNCHING, _S.JOINING})
 SERVING = frozenset({_S.LAUNCHING, _S.JOINING, _S.READY, _S.DRAINING})
 """States in which the worker should run."""
@@ -71,7 +71,7 @@ INSTANCE = StateMachine(
         **{(state, _T.RELEASE): _S.TERMINATING for state in STARTING},
         **{(state, _T.FAIL): _S.TERMINATING for state in SERVING},
         **{(state, _T.VANISH): _S.TERMINATING for state in (*SERVING, _S.DRAINED)},
-        (_S.TERMINATING, _T.ENDED_GONE): _S.GONE,
+        (_S.TERMINATING, _T.ENDED_RELEASED): _S.TERMINATED,
         (_S.TERMINATING, _T.ENDED_LOST): _S.LOST,
         (_S.TERMINATING, _T.ENDED_FAILED): _S.FAILED,
     },
@@ -84,7 +84,7 @@ INSTANCE = StateMachine(
     final=FINAL,
 )
 _ENDED: dict[InstanceEnding, InstanceTrigger] = {
-    "gone": _T.ENDED_GONE,
+    "gone": _T.ENDED_RELEASED,
     "lost": _T.ENDED_LOST,
     "failed": _T.ENDED_FAILED,
 }

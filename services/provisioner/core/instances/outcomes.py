@@ -42,7 +42,7 @@ def on_started_again(instance: Instance, now: datetime) -> Instance:
     """Return the instance after its worker was restarted.
 
     The start counts as an attempt until the worker has lasted. A worker that lasted usually has no `retry_at` (see
-    `_has_lasted`). If it still has one, it ended long after it could have been restarted.
+    `_has_lasted` of `core/planning/plan`). If it still has one, it ended long after it could have been restarted.
     """
     has_lasted = instance.retry_at is None or now - instance.retry_at > LASTS
     attempts = 1 if has_lasted else instance.attempts + 1

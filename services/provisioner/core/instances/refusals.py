@@ -65,7 +65,7 @@ BACKOFFS: Mapping[Cause, Backoff] = {
     "unfit": Backoff(10 * _MINUTE, 6 * 60 * _MINUTE),
     "unknown": Backoff(0.5 * _S, _MINUTE, may_have_worked=True),
 }
-SHOWN_FOR = timedelta(minutes=10)
+DISPLAYED_FOR = timedelta(minutes=10)
 """A hold that has expired is still shown for this long."""
 FORGOTTEN_AFTER = timedelta(hours=6)
 """A hold that expired this long ago no longer lengthens the next one."""
@@ -87,7 +87,7 @@ class Scope:
         return self.kind is None or mine == (offer.kind.name, offer.zone, offer.purchase)
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         if self.kind is None:
             return self.provider
         spot = "spot " if self.purchase == "spot" else ""
@@ -109,10 +109,10 @@ class LaunchBackoff:
         return now < self.until
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """The message in a pool's fault and for a waiting trial."""
         cause = self.cause.replace("_", " ")
-        return f"{self.scope.words}: {cause}, next attempt at {self.until:%H:%M:%S} UTC: {self.reason}"
+        return f"{self.scope.label}: {cause}, next attempt at {self.until:%H:%M:%S} UTC: {self.reason}"
 
 
 def scope_of(offer: Offer, cause: Cause) -> Scope:
@@ -158,6 +158,6 @@ def fault_of(holds: Iterable[LaunchBackoff], offers: Iterable[Offer], now: datet
     listed = [
         hold
         for hold in holds
-        if now < hold.until + SHOWN_FOR and any(hold.scope.covers(offer) for offer in mine)
+        if now < hold.until + DISPLAYED_FOR and any(hold.scope.covers(offer) for offer in mine)
     ]
-    return "; ".join(hold.words for hold in sorted(listed, key=lambda hold: hold.scope.words)) or None
+    return "; ".join(hold.message for hold in sorted(listed, key=lambda hold: hold.scope.label)) or None

@@ -28,30 +28,30 @@ class ProviderLeftovers:
 
     Attributes:
         bills: Billing periods of ended instances in the ledger.
-        strangers: Machines without a record, and since when they were seen. A record is written before its machine is
+        orphans: Machines without a record, and since when they were seen. A record is written before its machine is
             launched, so none will appear later.
         lateness: Maximum delay of listings; ended machines may still be listed.
-        ends_strangers: Whether to terminate machines without a record.
+        terminates_orphans: Whether to terminate machines without a record.
     """
 
     seen: Mapping[WorkerId, Sighting]
     bills: Mapping[WorkerId, Bill]
     orphans: Mapping[WorkerId, Absence]
     lateness: timedelta
-    ends_strangers: bool
+    terminates_orphans: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
     """Machines to terminate, with their ids, and corrected bills."""
 
-    ends: tuple[tuple[WorkerId, str | None], ...] = ()
+    terminations: tuple[tuple[WorkerId, str | None], ...] = ()
     bills: Mapping[WorkerId, Bill] = field(default_factory=dict)
 
 
 def plan_sweep(left: ProviderLeftovers, now: datetime) -> SweepPlan:
     """Terminate machines of ended instances, and machines without a record seen repeatedly for longer than listings are late."""
-    ends: list[tuple[WorkerId, str | None]] = []
+    terminations: list[tuple[WorkerId, str | None]] = []
     bills = {}
     for worker, seen in left.seen.items():
         if worker in left.bills:
@@ -61,13 +61,13 @@ def plan_sweep(left: ProviderLeftovers, now: datetime) -> SweepPlan:
         elif not _is_due(left, worker, now):
             continue
         if seen.presence is not Presence.ENDED:
-            ends += [(worker, machine) for machine in (seen.external_id, *seen.extras)]
-    return SweepPlan(tuple(ends), bills)
+            terminations += [(worker, machine) for machine in (seen.external_id, *seen.extras)]
+    return SweepPlan(tuple(terminations), bills)
 
 
 def _is_due(left: ProviderLeftovers, worker: WorkerId, now: datetime) -> bool:
     since = left.orphans.get(worker)
-    if not left.ends_strangers or since is None:
+    if not left.terminates_orphans or since is None:
         return False
     # The machine's age also counts, so that a new leader does not start counting from zero.
     stands_since = min(since.since, left.seen[worker].launched_at or since.since)

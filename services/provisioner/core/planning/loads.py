@@ -13,13 +13,13 @@ class WorkerLoad:
 
     Attributes:
         used_slots: Slots in use.
-        pieces: Slots of each run.
+        run_slots: Slots of each run.
         gangs: Number of runs that also use other machines.
         tenant: Its tenant, if the machine serves one tenant at a time.
     """
 
     used_slots: int
-    pieces: tuple[int, ...] = ()
+    run_slots: tuple[int, ...] = ()
     gangs: int = 0
     tenant: TenantId | None = None
 

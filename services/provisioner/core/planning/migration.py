@@ -92,7 +92,7 @@ class _Vacancy:
 
 def plan_migrations(spec: PoolSpec, ground: MigrationInputs) -> Migrations:
     """Plan migrations, the largest excess cost first. Runs on several machines stay."""
-    if not spec.moves_runs:
+    if not spec.migrates_runs:
         return Migrations()
     busy = [one for one in ground.live if _is_movable(one, ground.loads)]
     vacancies = _left_by_leaving(ground, _vacancies(ground))
@@ -117,7 +117,7 @@ def plan_migrations(spec: PoolSpec, ground: MigrationInputs) -> Migrations:
             due.append(one)
         elif (left := _placed(load, vacancies, lambda vacancy: True)) is not None:
             vacancies = left
-        elif all(ground.room.less(launches).fits(offer) for offer in machines):
+        elif all(ground.room.minus(launches).fits(offer) for offer in machines):
             launches += machines
     return Migrations(rates, tuple(due), tuple(launches))
 
@@ -126,7 +126,7 @@ def _is_movable(one: Instance, loads: Mapping[WorkerId, WorkerLoad]) -> bool:
     load = loads.get(one.worker)
     if load is None or one.state is not InstanceState.READY or not one.is_open:
         return False
-    return bool(load.pieces) and not load.gangs and sum(load.pieces) >= load.used_slots
+    return bool(load.run_slots) and not load.gangs and sum(load.run_slots) >= load.used_slots
 
 
 def _vacancies(ground: MigrationInputs) -> list[_Vacancy]:
@@ -156,18 +156,18 @@ def _alternative(
 ) -> list[Offer]:
     """Return the cheapest machines for the runs that do not fit beside other runs; the machine itself if there is no alternative."""
     load = ground.loads[one.worker]
-    left = list(load.pieces)
+    left = list(load.run_slots)
     least = min(left)
     mine = [
         vacancy.copied()
         for vacancy in vacancies
         if vacancy.free >= least and vacancy.worker != one.worker and not vacancy.is_idle
     ]
-    for piece in sorted(load.pieces, reverse=True):
-        vacancy = _best(piece, load.tenant, mine)
+    for slots in sorted(load.run_slots, reverse=True):
+        vacancy = _best(slots, load.tenant, mine)
         if vacancy is not None:
-            vacancy.free -= piece
-            left.remove(piece)
+            vacancy.free -= slots
+            left.remove(slots)
     if not left:
         return []
     key = _may_be_spot(spec, one, ground.live), tuple(left)
@@ -179,13 +179,15 @@ def _alternative(
 
 def _cover(wanted: tuple[bool, tuple[int, ...]], offers: Sequence[Offer]) -> list[Offer] | None:
     """Return the cheapest machines for runs of these sizes; None if the sizes do not fit on machines that cover their sum."""
-    may_be_spot, pieces = wanted
-    slots = sum(pieces)
+    may_be_spot, run_slots = wanted
+    slots = sum(run_slots)
     allowed = [offer for offer in offers if may_be_spot or offer.purchase == "on_demand"]
-    machines = choose_machines(Need(slots, max(pieces)), allowed, Capacity(slots))
+    machines = choose_machines(Need(slots, max(run_slots)), allowed, Capacity(slots))
     vacancies = [_Vacancy(WorkerId(""), offer.kind.slots, None, is_idle=False) for offer in machines]
     return (
-        machines if _placed(WorkerLoad(slots, pieces), vacancies, lambda vacancy: True) is not None else None
+        machines
+        if _placed(WorkerLoad(slots, run_slots), vacancies, lambda vacancy: True) is not None
+        else None
     )
 
 
@@ -194,17 +196,17 @@ def _placed(
 ) -> list[_Vacancy] | None:
     """Return the free slots after placing all runs, the largest first, each where it fits best; None if they do not fit."""
     left = [vacancy.copied() for vacancy in vacancies]
-    for piece in sorted(load.pieces, reverse=True):
-        vacancy = _best(piece, load.tenant, [vacancy for vacancy in left if may(vacancy)])
+    for slots in sorted(load.run_slots, reverse=True):
+        vacancy = _best(slots, load.tenant, [vacancy for vacancy in left if may(vacancy)])
         if vacancy is None:
             return None
-        vacancy.free, vacancy.tenant = vacancy.free - piece, load.tenant
+        vacancy.free, vacancy.tenant = vacancy.free - slots, load.tenant
         vacancy.is_idle, vacancy.is_promised = False, True
     return left
 
 
-def _best(piece: int, tenant: TenantId | None, vacancies: Iterable[_Vacancy]) -> _Vacancy | None:
-    fitting = [vacancy for vacancy in vacancies if vacancy.free >= piece and vacancy.tenant in (None, tenant)]
+def _best(slots: int, tenant: TenantId | None, vacancies: Iterable[_Vacancy]) -> _Vacancy | None:
+    fitting = [vacancy for vacancy in vacancies if vacancy.free >= slots and vacancy.tenant in (None, tenant)]
     return min(fitting, key=attrgetter("free"), default=None)
 
 
@@ -230,7 +232,7 @@ def _hour(one: Instance, offers: Sequence[Offer]) -> float:
 
 def _price(offer: Offer) -> float:
     """Return the price of an hour, including the loss from spot interruptions."""
-    return (offer.price_per_hour or 0.0) * (1.0 + _boot_h(offer) * offer.taken_per_hour)
+    return (offer.price_per_hour or 0.0) * (1.0 + _boot_h(offer) * offer.interruptions_per_hour)
 
 
 def _move_costs(one: Instance, offers: Sequence[Offer], machines: Iterable[Offer]) -> float:

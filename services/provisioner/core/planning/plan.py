@@ -32,7 +32,7 @@ _WHERE_TO_LOOK = (
     "check the machine's startup log (can it reach the platform?), or raise the pool's join timeout"
 )
 MISSED_READINGS = 3
-"""A machine is gone if a provider with late listings missed it this often in a row, and for longer than its listings are late."""
+"""A machine has vanished if a provider with late listings missed it this often in a row, and for longer than its listings are late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class PoolWorld:
     """
 
     spec: PoolSpec
-    standing: PoolStatus
+    status: PoolStatus
     sightings: Mapping[WorkerId, Sighting] = field(default_factory=dict)
     absences: Mapping[WorkerId, Absence] = field(default_factory=dict)
     lateness: Mapping[str, timedelta] = field(default_factory=dict)
 
-    def is_gone(self, one: Instance, now: datetime) -> bool:
+    def has_vanished(self, one: Instance, now: datetime) -> bool:
         """Whether the machine no longer exists: the provider reports its end, or has not listed it for longer than its listings are late."""
         seen = own_sighting(one, self.sightings)
         if seen is not None:
@@ -66,11 +66,11 @@ class PoolPlan:
     """Result of a pass. Effects are repeated until they are recorded.
 
     Attributes:
-        moves: Changed instances, as (before, after).
+        transitions: Changed instances, as (before, after).
         launches: Intents to launch (again).
         starts: Instances whose worker must be restarted.
-        kicks: Instances whose hung worker must be killed.
-        ends: Instances to terminate.
+        kills: Instances whose hung worker must be killed.
+        terminations: Instances to terminate.
         extras: Ids of machines to terminate that claim another's worker.
         refusals: Causes that follow from failed machines.
     """
@@ -80,25 +80,25 @@ class PoolPlan:
     launches: tuple[IntentId, ...] = ()
     starts: tuple[Instance, ...] = ()
     kills: tuple[Instance, ...] = ()
-    ends: tuple[Instance, ...] = ()
+    terminations: tuple[Instance, ...] = ()
     extras: tuple[tuple[WorkerId, str], ...] = ()
     refusals: tuple[tuple[Instance, LaunchRefusal], ...] = ()
 
 
 def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
     """Plan a pass. Sizing uses the changed instances and the refusals that follow from them."""
-    moves = [(one, _seen(one, world, now)) for one in world.standing.live]
-    after = [one for _, one in moves]
-    refusals = [(one, why) for before, one in moves if (why := _refusal_of(before, one)) is not None]
+    transitions = [(one, _seen(one, world, now)) for one in world.status.live]
+    after = [one for _, one in transitions]
+    refusals = [(one, why) for before, one in transitions if (why := _refusal_of(before, one)) is not None]
     holds = [
-        *world.standing.holds,
+        *world.status.holds,
         *(hold for one, why in refusals if (hold := _hold(world.spec, one, why, now)) is not None),
     ]
-    standing = replace(world.standing, live=after, holds=holds)
+    status = replace(world.status, live=after, holds=holds)
     due = [one for one in after if one.is_due(now)]
     return PoolPlan(
-        transitions=tuple((before, one) for before, one in moves if one != before),
-        sizing=with_migrations(world.spec, standing, plan_size(world.spec, standing, now), now),
+        transitions=tuple((before, one) for before, one in transitions if one != before),
+        sizing=with_migrations(world.spec, status, plan_size(world.spec, status, now), now),
         launches=tuple(
             dict.fromkeys(
                 one.intent for one in due if one.state is InstanceState.WANTED and one.intent is not None
@@ -106,7 +106,7 @@ def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
         ),
         starts=tuple(one for one in due if _should_start_again(one, world)),
         kills=tuple(one for one in due if _hangs(one, world, now)),
-        ends=tuple(one for one in due if one.state is InstanceState.TERMINATING),
+        terminations=tuple(one for one in due if one.state is InstanceState.TERMINATING),
         extras=tuple((one.worker, extra) for one in after for extra in duplicates(one, world.sightings)),
         refusals=tuple(refusals),
     )
@@ -114,9 +114,9 @@ def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
 
 def is_idle(world: PoolWorld, plan: PoolPlan, now: datetime) -> bool:
     """Whether nothing will happen soon without an event: no effect is due, no launch is paused, and every worker serves and has settled."""
-    is_held = any(is_on(world.spec, hold, now) for hold in world.standing.holds)
+    is_held = any(is_on(world.spec, hold, now) for hold in world.status.holds)
     idle = PoolPlan(sizing=Sizing(shortfall=plan.sizing.shortfall, rates=plan.sizing.rates))
-    return plan == idle and not is_held and all(_is_settled(one, now) for one in world.standing.live)
+    return plan == idle and not is_held and all(_is_settled(one, now) for one in world.status.live)
 
 
 def is_on(spec: PoolSpec, hold: LaunchBackoff, now: datetime) -> bool:
@@ -134,7 +134,7 @@ def _seen(one: Instance, world: PoolWorld, now: datetime) -> Instance:
         return _seen_wanted(one, presence, now)
     if one.state not in SERVING:
         return one
-    if world.is_gone(one, now):
+    if world.has_vanished(one, now):
         is_late = (
             presence is Presence.ENDED
             or one.state is not InstanceState.LAUNCHING

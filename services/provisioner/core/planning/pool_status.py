@@ -29,13 +29,13 @@ class Demand:
     idle: int = 0
     soon: int = 0
     kind: SlotKind | None = None
-    heard_at: datetime | None = None
+    received_at: datetime | None = None
     largest: int = 0
     sizes: tuple[tuple[int, int], ...] = ()
     unaffordable: int = 0
 
     @property
-    def refused(self) -> str | None:
+    def unaffordable_message(self) -> str | None:
         """The message about waiting slots without a budget. It does not name the budget, because not every user may know it."""
         if not self.unaffordable:
             return None
@@ -43,16 +43,16 @@ class Demand:
         return f"no machine is rented for {slots}: the monthly budget of a tenant or workspace does not cover an hour"
 
     @property
-    def pieces(self) -> tuple[tuple[int, int], ...]:
+    def single_node(self) -> tuple[tuple[int, int], ...]:
         """Single-node requests by size. Schedulers that do not send sizes send only the largest."""
         return self.sizes or (((self.largest, 1),) if self.largest else ())
 
 
 @dataclass(frozen=True, slots=True)
 class MonthlyBudget:
-    """A budget of this month and what was spent of it; `words` names it."""
+    """A budget of this month and what was spent of it; `label` names it."""
 
-    words: str
+    label: str
     limit: float
     spent: float
 
@@ -75,4 +75,4 @@ class PoolStatus:
     budgets: Sequence[MonthlyBudget] = ()
     loads: Mapping[WorkerId, WorkerLoad] | None = None
     wasted: Mapping[WorkerId, float] = field(default_factory=dict)
-    lack: Shortage = field(default_factory=Shortage)
+    shortage: Shortage = field(default_factory=Shortage)

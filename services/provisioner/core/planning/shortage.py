@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 _SETTLED = 4
-"""A shortage that has not grown for 1/4 of the pool's patience counts as complete."""
+"""A shortage that has not grown for 1/4 of the pool's batching window counts as complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Shortage:
         has_grown = slots > self.slots or self.grown_at is None
         return Shortage(slots, self.since or now, now if has_grown else self.grown_at)
 
-    def may_grow(self, patience: timedelta, now: datetime) -> bool:
+    def may_grow(self, batching_window: timedelta, now: datetime) -> bool:
         """Whether the shortage may still grow, so that covering it later is cheaper."""
         if self.since is None or self.grown_at is None:
             return False
-        return now - self.since < patience and now - self.grown_at < patience / _SETTLED
+        return now - self.since < batching_window and now - self.grown_at < batching_window / _SETTLED

@@ -14,7 +14,7 @@ from services.provisioner.core.planning.shortage import Shortage
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.core.renting.selection import Capacity, cheapest
 from services.provisioner.core.renting.single_node import MissingSlots, cover, full_machines_of, missing_slots
-from services.provisioner.core.renting.spreading import has_no_capacity_hold, has_pending_launch, spread
+from services.provisioner.core.renting.spreading import has_pending_launch, lacks_capacity, spread
 from shared.ids import WorkerId
 
 SETTLES_IN = timedelta(seconds=5)
@@ -38,20 +38,20 @@ class Sizing:
     Attributes:
         launches: Machines to launch.
         drains: Machines to drain while their runs end.
-        undone: Drains to undo.
+        undrained: Drains to undo.
         withdrawn: Starting machines to cancel.
         moved: Machines to drain by migrating their runs.
         rates: Excess cost per hour of machines; None if it was not computed.
-        short: Why fewer machines are launched than needed.
+        shortfall: Why fewer machines are launched than needed.
     """
 
     launches: tuple[Launch, ...] = ()
     drains: tuple[Instance, ...] = ()
-    undone: tuple[Instance, ...] = ()
+    undrained: tuple[Instance, ...] = ()
     withdrawn: tuple[Instance, ...] = ()
     moved: tuple[Instance, ...] = ()
     rates: Mapping[WorkerId, float] | None = None
-    lack: Shortage = field(default_factory=Shortage)
+    shortage: Shortage = field(default_factory=Shortage)
     shortfall: str | None = None
 
 
@@ -64,14 +64,14 @@ def plan_size(spec: PoolSpec, status: PoolStatus, now: datetime) -> Sizing:
     """
     live = status.live
     staying = [one for one in live if one.state not in LEAVING]
-    lacking = _missing(spec, status, now)
+    missing = _missing(spec, status, now)
     below = min(spec.minimum, spec.maximum) - len(staying)
-    lack = status.lack.sampled(lacking.slots, now)
-    if lacking.slots > 0 and below <= 0 and lack.may_grow(spec.batching_window, now):
-        ahead = full_machines_of(lacking, _offers(spec, status, now), spec.order)
-        return replace(_grow(spec, status, (0, ahead), now), lack=lack)
-    if below > 0 or (lacking.slots > 0 and not _is_full(spec, staying)):
-        return _grow(spec, status, (below, lacking), now)
+    shortage = status.shortage.sampled(missing.slots, now)
+    if missing.slots > 0 and below <= 0 and shortage.may_grow(spec.batching_window, now):
+        ahead = full_machines_of(missing, _offers(spec, status, now), spec.order)
+        return replace(_grow(spec, status, (0, ahead), now), shortage=shortage)
+    if below > 0 or (missing.slots > 0 and not _is_full(spec, staying)):
+        return _grow(spec, status, (below, missing), now)
     excess = len(staying) - spec.maximum
     withdrawn = [one for one in reversed(staying) if one.state in STARTING][: max(0, excess)]
     too_many = _choose_leaving(spec, status, [one for one in staying if one not in withdrawn])
@@ -86,40 +86,42 @@ def plan_size(spec: PoolSpec, status: PoolStatus, now: datetime) -> Sizing:
 
 def with_migrations(spec: PoolSpec, status: PoolStatus, sizing: Sizing, now: datetime) -> Sizing:
     """Add migrations to cheaper machines. Nothing is migrated while requests wait or below the minimum."""
-    if not spec.moves_runs or status.loads is None:
+    if not spec.migrates_runs or status.loads is None:
         return sizing
     room, _ = _room(spec, status)
     offers = _offers(spec, status, now)
-    moves = plan_migrations(spec, MigrationInputs(status.live, status.loads, status.wasted, offers, room))
+    migrations = plan_migrations(
+        spec, MigrationInputs(status.live, status.loads, status.wasted, offers, room)
+    )
     demand = status.demand
-    if demand.waiting or demand.soon or sizing.launches or sizing.undone or sizing.withdrawn:
-        return replace(sizing, rates=moves.rates)
+    if demand.waiting or demand.soon or sizing.launches or sizing.undrained or sizing.withdrawn:
+        return replace(sizing, rates=migrations.rates)
     staying = sum(one.state not in LEAVING for one in status.live)
-    moved = moves.due[: max(0, staying - spec.minimum)]
+    moved = migrations.due[: max(0, staying - spec.minimum)]
     # Idle machines may be the target of the migration.
     drains = () if moved else sizing.drains
-    launches = _launches(status.live, moves.launches)
-    return replace(sizing, launches=launches, drains=drains, moved=moved, rates=moves.rates)
+    launches = _launches(status.live, migrations.launches)
+    return replace(sizing, launches=launches, drains=drains, moved=moved, rates=migrations.rates)
 
 
 def _grow(spec: PoolSpec, status: PoolStatus, needs: tuple[int, MissingSlots], now: datetime) -> Sizing:
     """Undo drains, then launch the machines below the minimum and those that cover the missing slots."""
-    live, (below, lacking) = status.live, needs
-    missing = lacking.slots
+    live, (below, missing) = status.live, needs
+    slots = missing.slots
     staying = sum(one.state not in LEAVING for one in live)
     back: list[Instance] = []
     for one in reversed(live):
         if (
             one.state is InstanceState.DRAINING
-            and (missing > 0 or below > 0)
+            and (slots > 0 or below > 0)
             and staying + len(back) < spec.maximum
         ):
             back.append(one)
-            missing, below = missing - one.slots, below - 1
+            slots, below = slots - one.slots, below - 1
     room, limit = _room(spec, status)
     offers = _offers(spec, status, now)
-    machines = _choose(spec, status, (lacking.after(one.slots for one in back), back), (offers, room))
-    full, room = room, room.less(machines)
+    machines = _choose(spec, status, (missing.after(one.slots for one in back), back), (offers, room))
+    full, room = room, room.minus(machines)
     for _ in range(below - len(machines)):
         one_more = cheapest(
             [offer for offer in offers if room.fits(offer) and _may_be(spec, status, offer, machines)],
@@ -127,14 +129,14 @@ def _grow(spec: PoolSpec, status: PoolStatus, needs: tuple[int, MissingSlots], n
         )
         if one_more is not None:
             machines.append(one_more)
-            room = room.less([one_more])
+            room = room.minus([one_more])
     launched = sum(offer.kind.slots for offer in machines)
-    is_short = launched < missing or len(machines) < below
-    if spec.order == "cheapest" and has_no_capacity_hold(spec.offers, status.holds, now):
+    is_short = launched < slots or len(machines) < below
+    if spec.order == "cheapest" and lacks_capacity(spec.offers, status.holds, now):
         machines = [one for one in spread(machines, offers, full) if not has_pending_launch(one, live)]
     return Sizing(
         launches=_launches(live, machines),
-        undone=tuple(back),
+        undrained=tuple(back),
         shortfall=_why_short(offers, room, limit) if is_short else _too_large(spec, status.demand),
     )
 
@@ -152,7 +154,7 @@ def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:
 def _asked(spec: PoolSpec, status: PoolStatus) -> int:
     """Return the slots needed in addition to the existing ones, with the reserve."""
     demand, idle = status.demand, status.demand.idle
-    if demand.heard_at is None:
+    if demand.received_at is None:
         idle = sum(one.slots for one in status.live if one.state is InstanceState.READY and one.is_open)
     if demand.kind not in (None, spec.kind):
         return max(0, spec.reserve_slots - idle)
@@ -162,7 +164,7 @@ def _asked(spec: PoolSpec, status: PoolStatus) -> int:
 def _missing(spec: PoolSpec, status: PoolStatus, now: datetime) -> MissingSlots:
     """Return the needed slots that no machine will bring yet."""
     demand = status.demand
-    sizes = demand.pieces if demand.waiting and demand.kind in (None, spec.kind) else ()
+    sizes = demand.single_node if demand.waiting and demand.kind in (None, spec.kind) else ()
     asked = missing_slots(_asked(spec, status), sizes, spec.slots_per_instance)
     return asked.after(one.slots for one in status.live if _is_coming(one, demand, now))
 
@@ -174,7 +176,7 @@ def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
     if one.state is not InstanceState.READY:
         return False
     is_fresh = now - one.since < SETTLES_IN
-    return is_fresh and (not one.is_open or demand.heard_at is None or demand.heard_at < one.since)
+    return is_fresh and (not one.is_open or demand.received_at is None or demand.received_at < one.since)
 
 
 def _room(spec: PoolSpec, status: PoolStatus) -> tuple[Capacity, MonthlyBudget | None]:
@@ -195,19 +197,19 @@ def _choose(
     have: tuple[Sequence[Offer], Capacity],
 ) -> list[Offer]:
     """Return machines for the missing slots: first those that must be on demand, then the cheapest."""
-    (lacking, back), (offers, room) = wanted, have
-    if not lacking.slots:
+    (missing, back), (offers, room) = wanted, have
+    if not missing.slots:
         return []
     staying = [*(one for one in status.live if one.state not in LEAVING), *back]
     firm = sum(one.slots for one in staying if one.purchase == "on_demand")
-    total = sum(one.slots for one in staying) + lacking.slots
-    must = lacking.first(max(0, spec.spot.least_on_demand(total) - firm))
+    total = sum(one.slots for one in staying) + missing.slots
+    must = missing.first(max(0, spec.spot.least_on_demand(total) - firm))
     on_demand = [offer for offer in offers if offer.purchase == "on_demand"]
     chosen = cover(must, on_demand, room, spec.order) if must.slots else []
     # Slots that need on-demand machines and found none are not taken from spot machines.
-    rest = lacking.after(_slots_of(must, chosen))
+    rest = missing.after(_slots_of(must, chosen))
     allowed = offers if _may_fall_back(spec) else [offer for offer in offers if offer.purchase == "spot"]
-    for one in cover(rest, allowed, room.less(chosen), spec.order):
+    for one in cover(rest, allowed, room.minus(chosen), spec.order):
         # If too few on-demand machines are available, the spot share holds and the pool stays short.
         if _may_be(spec, status, one, chosen):
             chosen.append(one)
@@ -216,7 +218,7 @@ def _choose(
 
 def _slots_of(must: MissingSlots, chosen: Sequence[Offer]) -> list[int]:
     left = must.after(offer.kind.slots for offer in chosen)
-    return [*(offer.kind.slots for offer in chosen), *left.pieces, left.anywhere]
+    return [*(offer.kind.slots for offer in chosen), *left.single_node, left.anywhere]
 
 
 def _may_fall_back(spec: PoolSpec) -> bool:
@@ -241,7 +243,7 @@ def _why_short(offers: Sequence[Offer], room: Capacity, budget: MonthlyBudget | 
         return None
     if budget is not None and not any(room.fits(offer) for offer in fitting):
         spent = f"{budget.spent:.2f} of {budget.limit:.2f} is spent"
-        return f"{budget.words}: {spent}, and one more machine could exceed it within the hour"
+        return f"{budget.label}: {spent}, and one more machine could exceed it within the hour"
     return "every machine available now would exceed the pool's limits on spot machines"
 
 

@@ -36,7 +36,7 @@ class PoolSpec:
 
     Attributes:
         offers: Offers of one slot kind, in the given order.
-        moves_runs: Whether runs may be migrated to cheaper machines.
+        migrates_runs: Whether runs may be migrated to cheaper machines.
     """
 
     pool: PoolName
@@ -49,7 +49,7 @@ class PoolSpec:
     maximum_slots: int | None = None
     reserve_slots: int = 0
     spot: SpotRule = SpotRule()
-    moves_runs: bool = False
+    migrates_runs: bool = False
     batching_window: timedelta = timedelta()
     budget_per_month: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict)

@@ -31,7 +31,7 @@ class Capacity:
     slots: float = inf
     price_per_hour: float = inf
 
-    def less(self, machines: Sequence[Offer]) -> "Capacity":
+    def minus(self, machines: Sequence[Offer]) -> "Capacity":
         """Return the capacity left after these machines."""
         return Capacity(
             self.machines - len(machines),
@@ -59,7 +59,7 @@ def choose_machines(need: Need, offers: Sequence[Offer], room: Capacity) -> list
         return _within(_cover(int(min(need.slots, room.slots)), fitting, need.order, room.machines), room)
     found = []
     for first in _by_size(large) if need.order == "cheapest" else large[:1]:
-        left = room.less([first])
+        left = room.minus([first])
         rest = choose_machines(Need(need.slots - first.kind.slots, 0, need.order), fitting, left)
         found.append([first, *rest])
     # Among those that cover the most, the cheapest.
@@ -144,7 +144,7 @@ def _within(machines: Sequence[Offer], room: Capacity) -> list[Offer]:
     for one in machines:
         if room.fits(one):
             kept.append(one)
-            room = room.less([one])
+            room = room.minus([one])
     return kept
 
 

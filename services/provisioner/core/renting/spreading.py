@@ -15,7 +15,7 @@ MAX_PRICE_RATIO = 1.25
 """Offers are not used for spreading if their price exceeds the selected offer's by more than this factor."""
 
 
-def has_no_capacity_hold(offers: Sequence[Offer], holds: Iterable[LaunchBackoff], now: datetime) -> bool:
+def lacks_capacity(offers: Sequence[Offer], holds: Iterable[LaunchBackoff], now: datetime) -> bool:
     """Whether one of the offers is paused because it had no capacity."""
     return any(
         hold.cause == "no_capacity" and hold.is_on(now) and any(hold.scope.covers(offer) for offer in offers)

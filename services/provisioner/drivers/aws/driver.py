@@ -50,7 +50,7 @@ class AwsDriver:
 
     most_per_intent = MOST_MACHINES
     lateness = timedelta(seconds=90)
-    ends_strangers = True
+    terminates_orphans = True
 
     def __init__(
         self, site: AwsSite, ec2: Ec2, name: str = "aws", identity: MachineIdentity | None = None
@@ -69,7 +69,7 @@ class AwsDriver:
             made = await self._ec2.run_instances(run_instances(self._site, intent, tokens))
         except AwsRefused as error:
             if error.code != "IdempotentParameterMismatch":
-                return Launched(refused=refusal(error.code, error.message, intent.offer.words))
+                return Launched(refused=refusal(error.code, error.message, intent.offer.label))
             # Launched before; the machines have the tokens of that call.
             made = await self._find_made(intent)
         except Throttled as error:
@@ -79,14 +79,14 @@ class AwsDriver:
         _log.info(
             "machines were launched",
             intent=intent.id,
-            offer=intent.offer.words,
+            offer=intent.offer.label,
             asked=asked,
             placed=len(placed),
         )
         if len(placed) == asked:
             return Launched(placed)
         message = f"only {len(placed)} of {asked} machines were available"
-        return Launched(placed, refusal("InsufficientInstanceCapacity", message, intent.offer.words))
+        return Launched(placed, refusal("InsufficientInstanceCapacity", message, intent.offer.label))
 
     async def start_again(self, instance: Instance, token: str | None) -> None:
         """Start an instance that was stopped; its own script starts the worker."""

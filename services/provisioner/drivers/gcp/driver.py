@@ -29,7 +29,7 @@ class GcpDriver:
 
     most_per_intent = 100
     lateness = timedelta(seconds=60)
-    ends_strangers = True
+    terminates_orphans = True
 
     def __init__(
         self, site: GcpSite, engine: ComputeEngine, name: str = "gcp", identity: MachineIdentity | None = None
@@ -51,7 +51,7 @@ class GcpDriver:
             content = bulk_insert(self._site, intent, tokens, intent.offer.zone)
             await self._engine.bulk_insert(intent.offer.zone, str(intent.id), content)
         except GcpRefused as error:
-            refused = refusal(error, intent.offer.words)
+            refused = refusal(error, intent.offer.label)
         except Throttled as error:
             return Launched(refused=LaunchRefusal("throttled", error.message))
         placed = {}
@@ -64,7 +64,7 @@ class GcpDriver:
         _log.info(
             "machines were launched",
             intent=intent.id,
-            offer=intent.offer.words,
+            offer=intent.offer.label,
             asked=asked,
             placed=len(placed),
         )
@@ -72,7 +72,7 @@ class GcpDriver:
             short = GcpRefused(
                 "RESOURCE_POOL_EXHAUSTED", f"only {len(placed)} of {asked} machines were available"
             )
-            refused = refusal(short, intent.offer.words)
+            refused = refusal(short, intent.offer.label)
         return Launched(placed, refused if len(placed) < asked else None)
 
     async def start_again(self, instance: Instance, token: str | None) -> None:

@@ -32,7 +32,7 @@ class KubernetesDriver:
 
     most_per_intent = 100
     lateness = timedelta(seconds=2)
-    ends_strangers = True
+    terminates_orphans = True
     identity = None
 
     def __init__(self, site: KubernetesSite, api: ApiServer, name: str = "kubernetes") -> None:
@@ -52,7 +52,7 @@ class KubernetesDriver:
             for one in intent.instances:
                 pods[one.worker] = await self._api.create("pods", pod_of(self._site, intent, one))
         except KubernetesRefused as error:
-            refused = refusal(error, intent.offer.words)
+            refused = refusal(error, intent.offer.label)
         except Throttled as error:
             refused = LaunchRefusal("throttled", error.message)
         await self._bind_tokens(intent, pods)

@@ -53,7 +53,7 @@ async def run(
     """Run a program and return its output.
 
     Raises:
-        Failed: The program refused.
+        SlurmRefused: The program refused.
         Transient: The program or its cluster did not answer; the request may have taken effect.
     """
     try:
@@ -95,11 +95,11 @@ async def ask(environment: Mapping[str, str]) -> Mapping[str, Any]:
     return found
 
 
-def refusal(words: str, where: str) -> LaunchRefusal:
+def refusal(message: str, where: str) -> LaunchRefusal:
     """Return the refusal of jobs with a message for users; `where` names the offer."""
     unknown: Cause = "unknown"
-    cause = next((cause for fragment, cause in _FRAGMENTS if fragment in words.lower()), unknown)
-    text = f"Slurm refused {where}: {words.rstrip('.')}"
+    cause = next((cause for fragment, cause in _FRAGMENTS if fragment in message.lower()), unknown)
+    text = f"Slurm refused {where}: {message.rstrip('.')}"
     return LaunchRefusal(cause, f"{text}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else text)
 
 

@@ -69,7 +69,7 @@ class SlurmDriver:
 
     most_per_intent = 1000
     lateness = timedelta(seconds=5)
-    ends_strangers = True
+    terminates_orphans = True
     identity = None
 
     def __init__(self, site: SlurmSite, name: str = "slurm") -> None:
@@ -97,7 +97,7 @@ class SlurmDriver:
                     script=script,
                 )
             except SlurmRefused as error:
-                return Launched(refused=refusal(error.message, intent.offer.words))
+                return Launched(refused=refusal(error.message, intent.offer.label))
         array = answer.strip().partition(";")[0]
         _log.info("jobs were submitted", intent=intent.id, array=array, jobs=len(intent.instances))
         return Launched(

@@ -30,7 +30,7 @@ class Job:
     ended_at: datetime | None = None
 
     @property
-    def is_gone(self) -> bool:
+    def has_ended(self) -> bool:
         return not self.states.isdisjoint(ENDED_STATES)
 
 
@@ -70,12 +70,12 @@ def _prefix(site: str) -> str:
 
 
 def _sighting(jobs: list[Job], intent: IntentId) -> Sighting:
-    first, *more = sorted(jobs, key=lambda job: (job.is_gone, int(job.external_id.partition("_")[0])))
+    first, *more = sorted(jobs, key=lambda job: (job.has_ended, int(job.external_id.partition("_")[0])))
     return Sighting(
-        presence=Presence.ENDED if first.is_gone else Presence.RUNNING,
+        presence=Presence.ENDED if first.has_ended else Presence.RUNNING,
         external_id=first.external_id,
         intent=intent,
-        extras=tuple(job.external_id for job in more if not job.is_gone),
+        extras=tuple(job.external_id for job in more if not job.has_ended),
         launched_at=first.started_at,
         ended_at=first.ended_at,
     )

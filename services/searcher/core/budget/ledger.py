@@ -70,13 +70,13 @@ class TrialAccount:
     held: SlotUsage | None = None
     past: BudgetUsage = NOTHING
 
-    def is_news(self, run: int, holding: SlotUsage) -> bool:
+    def is_change(self, run: int, holding: SlotUsage) -> bool:
         """Whether this changes the account: a newer run, other slots, or the end of the run that holds slots."""
         if run != self.run or self.held is None:
             return run > self.run
         return holding.is_over or holding.slots != self.held.slots
 
-    def told(self, run: int, holding: SlotUsage) -> "TrialAccount":
+    def with_usage(self, run: int, holding: SlotUsage) -> "TrialAccount":
         """Return the account after a grant, a resize or an end of a run.
 
         After a resize, the new slots of the same run count from `since_ms` on at the run's price.
@@ -146,13 +146,13 @@ class Ledger:
         for trial, account in sorted((accounts or {}).items()):
             self._put(trial, account)
 
-    def is_news(self, trial: int, run: int, holding: SlotUsage) -> bool:
+    def is_change(self, trial: int, run: int, holding: SlotUsage) -> bool:
         """Whether this changes the trial's account."""
-        return self._of(trial).is_news(run, holding)
+        return self._of(trial).is_change(run, holding)
 
     def take(self, trial: int, run: int, holding: SlotUsage) -> None:
         """Record what a run holds or has held."""
-        self._put(trial, self._of(trial).told(run, holding))
+        self._put(trial, self._of(trial).with_usage(run, holding))
 
     def price(self, pool: PoolName, price: float, now_ms: int) -> None:
         """Count the slots held in a pool at this price from now on."""

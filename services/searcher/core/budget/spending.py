@@ -86,8 +86,8 @@ class SearchSpending:
         """Advance the clock to `now_ms`; it never goes back."""
         self.now_ms = max(self.now_ms, now_ms)
 
-    def is_news(self, trial: int, run: int, holding: SlotUsage) -> bool:
-        return self._ledger.is_news(trial, run, holding)
+    def is_change(self, trial: int, run: int, holding: SlotUsage) -> bool:
+        return self._ledger.is_change(trial, run, holding)
 
     def on_holding(self, trial: int, run: int, holding: SlotUsage) -> None:
         """Record what a run holds or has held."""

@@ -101,7 +101,7 @@ class SearchTerms(NamedTuple):
     used_cost: float | None = None
 
 
-class Experiment(NamedTuple):
+class ExperimentRecord(NamedTuple):
     """State of an experiment.
 
     Attributes:
@@ -138,7 +138,7 @@ class Experiment(NamedTuple):
     def is_final(self) -> bool:
         return self.state in EXPERIMENT.final
 
-    def moved(self, trigger: ExperimentTrigger) -> "Experiment":
+    def moved(self, trigger: ExperimentTrigger) -> "ExperimentRecord":
         """Return the experiment after `trigger`. Raises Broken if the transition does not exist."""
         return changed(self, state=EXPERIMENT.next(self.state, trigger))
 
@@ -165,12 +165,12 @@ class ClosedRequest:
     at: datetime
 
 
-class Trial(NamedTuple):
+class TrialRecord(NamedTuple):
     """State of a trial.
 
     Attributes:
         version: Version of `trial.changed`.
-        wish: Version of the request to the scheduler (`trial.wanted`).
+        request_version: Version of the request to the scheduler (`trial.wanted`).
         request: Number of the current request.
         is_stopped: Whether the search ended it; `is_at_top` if it reached its maximum time.
         is_held: Whether the search paused it; resuming the experiment does not resume it.
@@ -194,7 +194,7 @@ class Trial(NamedTuple):
     state: TrialState = TRIAL.initial
     version: int = 0
     wanted: DesiredState = DesiredState.RUN
-    wish: int = 0
+    request_version: int = 0
     request: int = 1
     is_stopped: bool = False
     is_at_top: bool = False
@@ -229,7 +229,7 @@ class Trial(NamedTuple):
         has_run = self.run > 0 and (self.ended is None or self.ended.run < self.run)
         return self.state is TrialState.PARKED or (self.state is TrialState.QUEUED and not has_run)
 
-    def with_checkpoint(self, found: TrialCheckpoint) -> "Trial":
+    def with_checkpoint(self, found: TrialCheckpoint) -> "TrialRecord":
         """Return the trial after one of its announced checkpoints was saved or abandoned. Checkpoints of older runs change nothing."""
         known_run, count = self.settled
         if found.run < known_run or not found.settles:
@@ -240,7 +240,7 @@ class Trial(NamedTuple):
             newest = found
         return changed(self, settled=settled, checkpoint=newest)
 
-    def moved(self, trigger: TrialTrigger) -> "Trial":
+    def moved(self, trigger: TrialTrigger) -> "TrialRecord":
         """Return the trial after `trigger`. Raises Broken if the transition does not exist."""
         return changed(self, state=TRIAL.next(self.state, trigger))
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from muster.config import ExperimentConfig, Single
 from services.searcher.core.experiment.entities import (
     ClosedRequest,
-    Experiment,
+    ExperimentRecord,
     Outcome,
     ScoredValidation,
-    Trial,
+    TrialRecord,
 )
 from services.searcher.core.experiment.objectives import is_finite
 from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState, TrialTrigger
@@ -28,7 +28,7 @@ class SearchEnd:
     reason: str | None = None
 
 
-def ending_of(trial: Trial, outcome: Outcome) -> TrialEnding:
+def ending_of(trial: TrialRecord, outcome: Outcome) -> TrialEnding:
     """Return what a closed request means to the search method, which already knows of trials that the search ended."""
     match outcome:
         case "completed" | "stopped":
@@ -41,7 +41,7 @@ def ending_of(trial: Trial, outcome: Outcome) -> TrialEnding:
             return TrialEnding.FINISHED if trial.is_stopped else TrialEnding.INVALID
 
 
-def end_of_trial(trial: Trial, closed: ClosedRequest) -> TrialTrigger:
+def end_of_trial(trial: TrialRecord, closed: ClosedRequest) -> TrialTrigger:
     """Return the trigger of the trial's final state.
 
     A trial that the search ended is `stopped`, or `completed` if it reached its maximum time, however its processes
@@ -67,7 +67,7 @@ def end_of_trial(trial: Trial, closed: ClosedRequest) -> TrialTrigger:
             return TrialTrigger.INVALID
 
 
-def result_of(trial: Trial) -> ScoredValidation | None:
+def result_of(trial: TrialRecord) -> ScoredValidation | None:
     """Return the best result of a final trial, or its latest if none met the limits.
 
     None if the trial was neither completed nor stopped, or if the result is not finite.
@@ -79,7 +79,10 @@ def result_of(trial: Trial) -> ScoredValidation | None:
 
 
 def end_of_search(
-    config: ExperimentConfig, experiment: Experiment, last: Trial | None, give_up_reason: str | None = None
+    config: ExperimentConfig,
+    experiment: ExperimentRecord,
+    last: TrialRecord | None,
+    give_up_reason: str | None = None,
 ) -> SearchEnd:
     """Return how a search ends that has no live trial left and whose end nobody requested.
 

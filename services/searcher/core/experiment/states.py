@@ -90,7 +90,7 @@ class TrialTrigger(StrEnum):
     PARKED = "parked"
     WANTED = "wanted"
     """Requested again after it was parked."""
-    TOLD = "told"
+    STOP_REQUESTED = "stop_requested"
     """Asked to stop."""
     CLOSED = "closed"
     """Its request is closed and no further request follows."""
@@ -114,9 +114,9 @@ TRIAL = StateMachine(
         (_S.RUNNING, _R.PARKED): _S.PARKED,
         (_S.PARKED, _R.WANTED): _S.QUEUED,
         (_S.RUNNING, _R.WANTED): _S.QUEUED,
-        (_S.QUEUED, _R.TOLD): _S.STOPPING,
-        (_S.RUNNING, _R.TOLD): _S.STOPPING,
-        (_S.PARKED, _R.TOLD): _S.STOPPING,
+        (_S.QUEUED, _R.STOP_REQUESTED): _S.STOPPING,
+        (_S.RUNNING, _R.STOP_REQUESTED): _S.STOPPING,
+        (_S.PARKED, _R.STOP_REQUESTED): _S.STOPPING,
         **{(state, _R.CLOSED): _S.FINISHING for state in (_S.QUEUED, _S.RUNNING, _S.PARKED, _S.STOPPING)},
         **{
             (state, trigger): after
@@ -138,7 +138,7 @@ TRIAL = StateMachine(
         (_S.QUEUED, _R.REQUEUED),
         (_S.PARKED, _R.REQUEUED),
         (_S.STOPPING, _R.REQUEUED),
-        (_S.STOPPING, _R.TOLD),
+        (_S.STOPPING, _R.STOP_REQUESTED),
         (_S.STOPPING, _R.PARKED),
         (_S.FINISHING, _R.GRANTED),
         (_S.FINISHING, _R.REQUEUED),

@@ -18,7 +18,7 @@ from shared.errors import Broken
 _HOLDING = tuple(field.name for field in fields(SlotUsage))
 
 
-def write_actions(moves: SearchActions) -> Facts:
+def write_actions(actions: SearchActions) -> Facts:
     """Return the trials to create and resume as facts."""
     created: list[JsonValue] = [
         {
@@ -30,13 +30,13 @@ def write_actions(moves: SearchActions) -> Facts:
             **({"memo": each.memo} if each.memo else {}),
             **({"source": each.source} if each.source else {}),
         }
-        for each in moves.created
+        for each in actions.created
     ]
-    going_on: list[JsonValue] = [
-        {"trial": each.trial, "decide_at": each.decide_at} for each in moves.going_on
+    resumed: list[JsonValue] = [
+        {"trial": each.trial, "decide_at": each.decide_at} for each in actions.resumed
     ]
-    closed: Facts = {"closed": moves.closed} if moves.closed else {}
-    return {"created": created, **({"going_on": going_on} if going_on else {}), **closed}
+    closed: Facts = {"closed": actions.closed} if actions.closed else {}
+    return {"created": created, **({"going_on": resumed} if resumed else {}), **closed}
 
 
 def write_operation_result(result: OperationResult) -> Facts:

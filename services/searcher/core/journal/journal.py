@@ -42,9 +42,9 @@ class SearchJournal:
     def warmed(self, part: PriorObservations) -> None:
         self._append("warmed", part.to_facts())
 
-    def started(self, limits: BudgetLimits | None, price: float, moves: SearchActions) -> None:
+    def started(self, limits: BudgetLimits | None, price: float, actions: SearchActions) -> None:
         budget: Facts = {"limits": asdict(limits), "price": price} if limits else {}
-        self._append("started", {"rules": RULES_VERSION, **budget, **write_actions(moves)})
+        self._append("started", {"rules": RULES_VERSION, **budget, **write_actions(actions)})
 
     def judged(self, result: Result, reading: Reading, decision: RungDecision) -> None:
         event: Facts = {
@@ -59,11 +59,11 @@ class SearchJournal:
             event["others"] = {name: value for name, value in reading.others.items() if math.isfinite(value)}
         self._append("judged", {**event, **write_decision(decision)})
 
-    def parked(self, trial: int, moves: SearchActions) -> None:
-        self._append("parked", {"trial": trial, **write_actions(moves)})
+    def parked(self, trial: int, actions: SearchActions) -> None:
+        self._append("parked", {"trial": trial, **write_actions(actions)})
 
-    def ended(self, trial: int, ending: TrialEnding, moves: SearchActions) -> None:
-        self._append("ended", {"trial": trial, "ending": ending.value, **write_actions(moves)})
+    def ended(self, trial: int, ending: TrialEnding, actions: SearchActions) -> None:
+        self._append("ended", {"trial": trial, "ending": ending.value, **write_actions(actions)})
 
     def observed(self, trial: int, result: Scored | None, state: str, reason: str | None) -> None:
         others: Facts = {"others": dict(result.others)} if result and result.others else {}
@@ -74,18 +74,18 @@ class SearchJournal:
     def stored(self, trial: int) -> None:
         self._append("stored", {"trial": trial})
 
-    def widened(self, limit: int, moves: SearchActions) -> None:
-        self._append("widened", {"limit": limit, **write_actions(moves)})
+    def widened(self, limit: int, actions: SearchActions) -> None:
+        self._append("widened", {"limit": limit, **write_actions(actions)})
 
-    def edited(self, edit: SearchEdit, opening: LedgerOpening | None, moves: SearchActions) -> None:
+    def edited(self, edit: SearchEdit, opening: LedgerOpening | None, actions: SearchActions) -> None:
         """Record an edit. `opening` is given if it adds the search's first budget."""
         changes = {name: value for name, value in asdict(edit).items() if value not in (None, ())}
         known: Facts = {} if opening is None else {"opening": write_opening(opening)}
-        self._append("edited", {"changes": changes, **known, **write_actions(moves)})
+        self._append("edited", {"changes": changes, **known, **write_actions(actions)})
 
-    def told(self, operations: Sequence[Operation], told: OperationResult) -> None:
+    def operations_applied(self, operations: Sequence[Operation], result: OperationResult) -> None:
         written: list[JsonValue] = [write_operation(each) for each in operations]
-        self._append("told", {"operations": written, **write_operation_result(told)})
+        self._append("told", {"operations": written, **write_operation_result(result)})
 
     def held(self, trial: int, run: int, holding: SlotUsage) -> None:
         kind: Kind = "released" if holding.is_over else "granted"
@@ -100,8 +100,8 @@ class SearchJournal:
     def paused(self, kind: Literal["paused", "stopping"]) -> None:
         self._append(kind, {})
 
-    def resumed(self, moves: SearchActions) -> None:
-        self._append("resumed", write_actions(moves))
+    def resumed(self, actions: SearchActions) -> None:
+        self._append("resumed", write_actions(actions))
 
     def finished(self, outcome: str, reason: str | None) -> None:
         self._append("finished", {"outcome": outcome, "reason": reason})

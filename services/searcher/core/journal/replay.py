@@ -43,7 +43,7 @@ class EntryDifference:
     recorded: Facts
     recomputed: Facts
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Return a message that names the decision and each field that differs."""
         trial = f" of trial {self.facts['trial']}" if "trial" in self.facts else ""
         parts = (
@@ -57,12 +57,12 @@ class EntryDifference:
 def recompute(search: Search, entry: Entry) -> Facts:
     """Apply the event of `entry` to `search` and return the decision that it makes now, with the recorded points."""
     facts = entry.facts
-    search.remember(read_suggestions(facts))
+    search.restore_suggestions(read_suggestions(facts))
     if search.spending.is_counting:
         search.spending.advance_time(read_whole(facts, "at_ms"))
     match entry.kind:
         case "warmed":
-            search.add_prior_observations(PriorObservations.read(facts))
+            search.add_prior_observations(PriorObservations.from_facts(facts))
         case "started":
             limits, price = read_opening(facts)
             rules = read_whole(facts, "rules") if "rules" in facts else 0
@@ -94,7 +94,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
                 search.edit(SearchEdit(**{**changes, "lifted": lifted}), read_ledger_opening(facts))
             )
         case "told":
-            return write_operation_result(search.tell(read_operations(facts)))
+            return write_operation_result(search.apply_operations(read_operations(facts)))
         case "granted" | "released":
             search.spending.on_holding(
                 read_whole(facts, "trial"), read_whole(facts, "run"), read_holding(facts)

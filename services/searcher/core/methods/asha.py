@@ -29,7 +29,7 @@ WORST = math.inf
 
 
 @dataclass(slots=True)
-class _Runner:
+class _StoppingTrial:
     """Progress of a trial: the rung that decides next, and whether its results still count.
 
     `placed` are its values at rungs, from the lowest up.
@@ -47,7 +47,7 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
         self._ladder = Ladder(targets, divisor)
         self._targets = self._ladder.targets
         self._rungs: list[list[float]] = [[] for _ in targets]
-        self._runners: dict[int, _Runner] = {}
+        self._runners: dict[int, _StoppingTrial] = {}
         self._max_trials = max_trials
         self._initial = initial
         self._requested = min(initial, max_trials)
@@ -58,7 +58,7 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
         return [StartTrial()] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
-        self._runners[trial] = _Runner()
+        self._runners[trial] = _StoppingTrial()
         return float(self._targets[0])
 
     def on_result(self, trial: int, value: float, time: float) -> RungDecision:

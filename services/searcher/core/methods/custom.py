@@ -63,20 +63,20 @@ class OperationEffects:
 
     Attributes:
         starts: Trials to create. `withdrawn` are requested trials that are no longer wanted.
-        going_on: Trials that continue, whether they are paused or running.
+        resumed: Trials that continue, whether they are paused or running.
         stopped: Trials to stop.
         dropped: Keys of trials that end before they started.
     """
 
     starts: list[StartTrial] = field(default_factory=list)
     withdrawn: list[StartTrial] = field(default_factory=list)
-    going_on: list[ResumeTrial] = field(default_factory=list)
+    resumed: list[ResumeTrial] = field(default_factory=list)
     stopped: list[int] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class _Runner:
+class _DrivenTrial:
     """A trial as its driver program sees it. `start` is its request while it waits to be created."""
 
     created: Operation
@@ -92,32 +92,32 @@ class Custom(FixedSizeMethod):
 
     def __init__(self, undecided: Literal["park", "train"]) -> None:
         self._parks = undecided == "park"
-        self._runners: dict[str, _Runner] = {}
+        self._runners: dict[str, _DrivenTrial] = {}
         self._keys: list[str] = []
         self._of_trial: dict[int, str] = {}
         self._share = 0.0
-        self._is_shut = False
+        self._is_shut_down = False
 
     @property
     def is_shut_down(self) -> bool:
         """Whether the driver program has shut the search down."""
-        return self._is_shut
+        return self._is_shut_down
 
     def key_of(self, trial: int) -> str:
         """Return the driver program's name for a trial."""
         return self._of_trial[trial]
 
-    def tell(self, operations: Iterable[Operation]) -> OperationEffects:
+    def apply(self, operations: Iterable[Operation]) -> OperationEffects:
         """Apply operations in order.
 
         Raises:
             Rejected: An operation names a trial that was never created.
             Conflict: A key belongs to another trial, or the search was shut down.
         """
-        answer = OperationEffects()
+        effects = OperationEffects()
         for index, operation in enumerate(operations):
-            self._take(operation, f"operations[{index}]", answer)
-        return answer
+            self._take(operation, f"operations[{index}]", effects)
+        return effects
 
     def named_by(self, operations: Sequence[Operation]) -> list[int]:
         """Return the trials that the operations affect. Shutdown and failure affect all trials that wait for a decision."""
@@ -142,7 +142,7 @@ class Custom(FixedSizeMethod):
             return NO_DECISION
         if time < runner.until:
             return replace(NO_DECISION, decide_at=runner.until)
-        if self._is_shut:
+        if self._is_shut_down:
             runner.is_over = True
             return RungDecision(counted=True, stop=True, at_top=True, decide_at=None)
         runner.is_undecided = True
@@ -173,23 +173,23 @@ class Custom(FixedSizeMethod):
     def planned(self) -> int:
         return len(self._keys)
 
-    def _runner(self, trial: int) -> _Runner:
+    def _runner(self, trial: int) -> _DrivenTrial:
         return self._runners[self._of_trial[trial]]
 
-    def _take(self, operation: Operation, place: str, answer: OperationEffects) -> None:
+    def _take(self, operation: Operation, place: str, effects: OperationEffects) -> None:
         match operation.verb:
             case OperationKind.CREATE:
-                self._create(operation, place, answer)
+                self._create(operation, place, effects)
             case OperationKind.GO_ON:
-                self._go_on(self._named(operation.key, f"{place}.key"), operation.until, answer)
+                self._resume(self._named(operation.key, f"{place}.key"), operation.until, effects)
             case OperationKind.STOP:
-                self._stop(self._named(operation.key, f"{place}.key"), answer)
+                self._stop(self._named(operation.key, f"{place}.key"), effects)
             case OperationKind.PROGRESS:
                 self._share = max(self._share, operation.share or 0.0)
             case OperationKind.SHUTDOWN | OperationKind.FAIL:
-                self._shut_down(answer)
+                self._shut_down(effects)
 
-    def _create(self, operation: Operation, place: str, answer: OperationEffects) -> None:
+    def _create(self, operation: Operation, place: str, effects: OperationEffects) -> None:
         known = self._runners.get(operation.key)
         if known is not None:
             if known.created != operation:
@@ -200,7 +200,7 @@ class Custom(FixedSizeMethod):
                     "use a new key",
                 )
             return
-        if self._is_shut:
+        if self._is_shut_down:
             raise Conflict("search_shut_down", "the search was shut down and accepts no more trials", place)
         source = None
         if operation.source is not None:
@@ -213,37 +213,37 @@ class Custom(FixedSizeMethod):
                 )
         start = StartTrial(branch=len(self._keys), point=operation.point, source=source)
         self._keys.append(operation.key)
-        self._runners[operation.key] = _Runner(operation, start, operation.until)
-        answer.starts.append(start)
+        self._runners[operation.key] = _DrivenTrial(operation, start, operation.until)
+        effects.starts.append(start)
 
-    def _go_on(self, runner: _Runner, until: float | None, answer: OperationEffects) -> None:
+    def _resume(self, runner: _DrivenTrial, until: float | None, effects: OperationEffects) -> None:
         if runner.is_over or runner.until is None or (until is not None and until <= runner.until):
             return
         runner.until, runner.is_undecided = until, False
         if runner.trial is not None:
-            answer.going_on.append(ResumeTrial(runner.trial, until))
+            effects.resumed.append(ResumeTrial(runner.trial, until))
 
-    def _stop(self, runner: _Runner, answer: OperationEffects) -> None:
+    def _stop(self, runner: _DrivenTrial, effects: OperationEffects) -> None:
         if runner.is_over:
             return
         runner.is_over = True
         if runner.trial is not None:
-            answer.stopped.append(runner.trial)
+            effects.stopped.append(runner.trial)
             return
-        answer.dropped.append(runner.created.key)
-        if runner.start in answer.starts:
-            answer.starts.remove(runner.start)
+        effects.dropped.append(runner.created.key)
+        if runner.start in effects.starts:
+            effects.starts.remove(runner.start)
         else:
-            answer.withdrawn.append(runner.start)
+            effects.withdrawn.append(runner.start)
 
-    def _shut_down(self, answer: OperationEffects) -> None:
+    def _shut_down(self, effects: OperationEffects) -> None:
         """Keep requested trials, and stop those that wait for a decision."""
-        self._is_shut = True
+        self._is_shut_down = True
         for runner in self._runners.values():
             if runner.is_undecided:
-                self._stop(runner, answer)
+                self._stop(runner, effects)
 
-    def _named(self, key: str, place: str) -> _Runner:
+    def _named(self, key: str, place: str) -> _DrivenTrial:
         runner = self._runners.get(key)
         if runner is None:
             raise Rejected("unknown_key", f"no trial was created with the key {key!r}", place)

@@ -51,7 +51,7 @@ class _Rung:
 
 
 @dataclass(slots=True)
-class _Runner:
+class _HyperbandTrial:
     """Progress of a trial.
 
     Attributes:
@@ -74,7 +74,7 @@ class _Bracket:
 
     def __init__(self, targets: Sequence[int], sizes: Sequence[int]) -> None:
         self._rungs = [_Rung(target, size) for target, size in zip(targets, sizes, strict=True)]
-        self._runners: dict[int, _Runner] = {}
+        self._runners: dict[int, _HyperbandTrial] = {}
         self._requested = 0
         self._unmade = 0
 
@@ -85,7 +85,7 @@ class _Bracket:
 
     def create(self, trial: int) -> float:
         """Add a new trial and return the time of its first rung."""
-        self._runners[trial] = _Runner()
+        self._runners[trial] = _HyperbandTrial()
         return float(self._rungs[0].target)
 
     def judge(self, trial: int, value: float, time: float) -> RungDecision:
@@ -147,7 +147,7 @@ class _Bracket:
         for index in reversed(range(len(self._rungs) - 1)):
             wait = self._rungs[index].wait
             if wait and self._fate(index, wait[0]):
-                return self._let_go_on(wait.pop(0)[1])
+                return self._resume(wait.pop(0)[1])
         if self._requested < self.trials:
             self._requested += 1
             return StartTrial(branch)
@@ -175,13 +175,13 @@ class _Bracket:
             below = rung.target
         return done, planned
 
-    def _let_go_on(self, trial: int) -> ResumeTrial:
+    def _resume(self, trial: int) -> ResumeTrial:
         runner = self._runners[trial]
         self._pass(runner, runner.held or 0.0)
         runner.held, runner.is_parked = None, False
         return ResumeTrial(trial, float(self._rungs[runner.rung].target))
 
-    def _pass(self, runner: _Runner, value: float) -> None:
+    def _pass(self, runner: _HyperbandTrial, value: float) -> None:
         runner.passed.append(value)
         runner.rung += 1
 

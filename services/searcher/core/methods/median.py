@@ -24,7 +24,7 @@ from services.searcher.core.methods.port import (
 
 
 @dataclass(slots=True)
-class _Runner:
+class _MedianTrial:
     """Progress of a trial: marks passed, the sum of its results at them, its best, and its running average at each."""
 
     passed: int = 0
@@ -43,14 +43,14 @@ class MedianStopping(ResizableMethod, NonPausingMethod):
     def __init__(self, config: Config) -> None:
         self._config = config
         self._trials = Independent(config.max_trials, config.max_concurrent_trials)
-        self._runners: dict[int, _Runner] = {}
+        self._runners: dict[int, _MedianTrial] = {}
         self._means: list[list[float]] = []
 
     def plan_start(self) -> list[SearchStep]:
         return self._trials.plan_start()
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
-        self._runners[trial] = _Runner()
+        self._runners[trial] = _MedianTrial()
         return self._time_of(0)
 
     def on_result(self, trial: int, value: float, time: float) -> RungDecision:
@@ -93,7 +93,7 @@ class MedianStopping(ResizableMethod, NonPausingMethod):
     def _time_of(self, mark: int) -> float:
         return float(min((mark + 1) * self._config.interval, self._config.max_time))
 
-    def _pass(self, runner: _Runner, value: float, is_judged: bool) -> bool:
+    def _pass(self, runner: _MedianTrial, value: float, is_judged: bool) -> bool:
         """Record a result at the trial's next mark and return whether it is worse than the median of the others there."""
         if runner.passed == len(self._means):
             self._means.append([])

@@ -47,7 +47,7 @@ class Pbt(FixedSizeMethod):
 
     def __init__(self, config: Config, domain: Domain, seed: int) -> None:
         self._config, self._domain, self._seed = config, domain, seed
-        self._members = [PopulationMember(place) for place in range(config.population_size)]
+        self._members = [PopulationMember(index) for index in range(config.population_size)]
         self._by_trial: dict[int, PopulationMember] = {}
         self._marks = -(-config.max_time // config.interval)
         self._seen: list[list[MarkResult]] = [[] for _ in range(self._marks)]
@@ -64,7 +64,7 @@ class Pbt(FixedSizeMethod):
         if member.copy is not None and (passed := member.copy.passed) is not None:
             # The copied trial has trained on meanwhile.
             member.reach(min(passed, self._marks - 1))
-        member.trial, member.trials, member.begun = trial, member.trials + 1, member.passed
+        member.trial, member.trials, member.first_mark = trial, member.trials + 1, member.passed
         member.origin, member.copy = member.copy, None
         member.values, member.is_stored, member.unsaved = [], False, 0
         return self._time_of(member.passed)
@@ -172,7 +172,7 @@ class Pbt(FixedSizeMethod):
     def _gives_way(self, member: PopulationMember) -> bool:
         """Choose a copy for a member among the worst at its mark, if one of the best there can be copied."""
         seen = self._seen[member.passed - 1]
-        is_worst = bisect_left(seen, member.standing) >= len(seen) - self._share(len(seen))
+        is_worst = bisect_left(seen, member.last_result) >= len(seen) - self._share(len(seen))
         return is_worst and not self._is_closed and self._copy_one(member, member.passed, member.values[-1])
 
     def _share(self, count: int) -> int:
@@ -181,10 +181,10 @@ class Pbt(FixedSizeMethod):
 
     def _take_back(self, member: PopulationMember) -> None:
         """Undo the member's invalid trial and try another point."""
-        for seen, value in zip(self._seen[member.begun :], member.values, strict=False):
+        for seen, value in zip(self._seen[member.first_mark :], member.values, strict=False):
             seen.remove((value, member.trial))
         member.trials -= 1
-        member.passed = member.begun
+        member.passed = member.first_mark
         if (origin := member.origin) is not None:
             member.copy = self._copied(origin.member, origin.trial, origin.original, self._chance())
 
@@ -227,7 +227,7 @@ class Pbt(FixedSizeMethod):
     def _filled(self) -> list[SearchStep]:
         """Give free concurrency to the members that have passed the fewest marks."""
         steps: list[SearchStep] = []
-        for member in sorted(self._waiting(), key=lambda each: (each.passed, each.place)):
+        for member in sorted(self._waiting(), key=lambda each: (each.passed, each.index)):
             if self._busy >= self._concurrency:
                 break
             if member.copy is not None and member.copy.passed == self._marks:
@@ -245,8 +245,8 @@ class Pbt(FixedSizeMethod):
         elif member.state is MemberState.WAITS:
             return ResumeTrial(member.trial, self._time_of(member.passed))
         if member.copy is None:
-            return StartTrial(branch=member.place)
-        return StartTrial(branch=member.place, point=member.copy.point, source=member.copy.trial)
+            return StartTrial(branch=member.index)
+        return StartTrial(branch=member.index, point=member.copy.point, source=member.copy.trial)
 
     def _time_of(self, passed: int) -> float:
         """Return the time of the mark after so many."""

@@ -33,7 +33,7 @@ class PopulationMember:
         trial: The current or last trial; 0 before the first, and after a paused trial was replaced.
         trials: Number of trials so far.
         point: Hyperparameters of the current trial.
-        passed: Marks passed, including those of the copied trial; `begun` of them when the current trial started.
+        passed: Marks passed, including those of the copied trial; `first_mark` of them when the current trial started.
         furthest: The highest `passed` so far.
         values: Results of the current trial at the marks that it has passed itself.
         unsaved: Marks passed since a checkpoint of the current trial was stored.
@@ -42,13 +42,13 @@ class PopulationMember:
         copy: The copy that its next trial starts from; None: from scratch.
     """
 
-    place: int
+    index: int
     state: MemberState = MemberState.BEGINS
     trial: int = 0
     trials: int = 0
     point: Point = field(default_factory=dict)
     passed: int = 0
-    begun: int = 0
+    first_mark: int = 0
     furthest: int = 0
     values: list[float] = field(default_factory=list)
     unsaved: int = 0
@@ -57,7 +57,7 @@ class PopulationMember:
     copy: "Copy | None" = None
 
     @property
-    def standing(self) -> MarkResult:
+    def last_result(self) -> MarkResult:
         """The value at its last mark, and its trial."""
         return self.values[-1], self.trial
 

@@ -31,7 +31,7 @@ Placing = tuple[float, int]
 
 
 @dataclass(slots=True)
-class _Runner:
+class _PromotionTrial:
     """Progress of a trial.
 
     Attributes:
@@ -93,7 +93,7 @@ class PromotionBracket(ResizableMethod):
         self._ladder = Ladder(targets, divisor)
         self._targets = self._ladder.targets
         self._rungs = [_Rung(are_ties_alike) for _ in targets]
-        self._runners: dict[int, _Runner] = {}
+        self._runners: dict[int, _PromotionTrial] = {}
         self._max_trials = max_trials
         self._concurrency = concurrency
         self._requested = self._busy = min(concurrency, max_trials)
@@ -104,7 +104,7 @@ class PromotionBracket(ResizableMethod):
         return [StartTrial()] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
-        self._runners[trial] = _Runner()
+        self._runners[trial] = _PromotionTrial()
         return float(self._targets[0])
 
     def on_result(self, trial: int, value: float, time: float) -> RungDecision:
@@ -211,7 +211,7 @@ class PromotionBracket(ResizableMethod):
             self._busy += 1
         return steps
 
-    def _withdraw(self, runner: _Runner) -> None:
+    def _withdraw(self, runner: _PromotionTrial) -> None:
         """Remove a trial as if it had never been requested."""
         self._requested -= 1
         for rung, placing in zip(self._rungs, runner.placed, strict=False):

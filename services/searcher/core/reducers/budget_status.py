@@ -2,13 +2,13 @@
 
 from services.searcher.core.budget.ledger import HOUR_MS
 from services.searcher.core.budget.limits import from_millis
-from services.searcher.core.experiment.entities import Experiment
+from services.searcher.core.experiment.entities import ExperimentRecord
 from services.searcher.core.experiment.states import ExperimentState
 from services.searcher.core.search.search import Search
 from shared.tuples import changed
 
 
-def with_budget_status(experiment: Experiment, search: Search) -> Experiment:
+def with_budget_status(experiment: ExperimentRecord, search: Search) -> ExperimentRecord:
     """Return the experiment with its limits, its usage, the number of trials they allow, and the time of the next check."""
     spending = search.spending
     if not spending.is_counting:

@@ -7,7 +7,13 @@ from typing import Literal
 
 from muster.config import ExperimentConfig
 from services.searcher.core.budget.limits import millis
-from services.searcher.core.experiment.entities import Best, Experiment, ScoredValidation, Trial, trial_id
+from services.searcher.core.experiment.entities import (
+    Best,
+    ExperimentRecord,
+    ScoredValidation,
+    TrialRecord,
+    trial_id,
+)
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.experiment.states import ONGOING, DesiredState, ExperimentTrigger, TrialTrigger
@@ -45,8 +51,8 @@ class Decision:
         is_rescheduled: Whether the time of its next budget check has changed.
     """
 
-    experiment: Experiment
-    trials: dict[int, Trial]
+    experiment: ExperimentRecord
+    trials: dict[int, TrialRecord]
     entries: tuple[Entry, ...]
     wanted: tuple[int, ...]
     changed: tuple[int, ...]
@@ -79,7 +85,7 @@ class Changes:
         search: The mutable search that reducers advance; `journal` records each step of it.
         judged: Verdicts on validations, in the order of the decisions.
         is_announced: Whether the experiment's state is published at once.
-        going_on, copies: Steps of the search that wait for trials to be loaded.
+        resuming, copies: Steps of the search that wait for trials to be loaded.
         ending: How every trial must end because the whole search ends.
         invalidated: The trial whose result was the experiment's best and no longer counts.
     """
@@ -87,8 +93,8 @@ class Changes:
     def __init__(
         self,
         config: ExperimentConfig,
-        experiment: Experiment,
-        trials: Iterable[Trial],
+        experiment: ExperimentRecord,
+        trials: Iterable[TrialRecord],
         search: Search,
         now: datetime,
     ) -> None:
@@ -101,12 +107,12 @@ class Changes:
         self.now = now
         self.judged: list[ValidationVerdict] = []
         self.is_announced = False
-        self.going_on: dict[int, ResumeTrial] = {}
+        self.resuming: dict[int, ResumeTrial] = {}
         self.copies: list[Proposal] = []
         self.ending: DesiredState | None = None
-        self.invalidated: Trial | None = None
+        self.invalidated: TrialRecord | None = None
         self._before = experiment
-        self._touched: dict[int, Trial] = {}
+        self._touched: dict[int, TrialRecord] = {}
         self._wanted: dict[int, None] = {}
         self._changed: dict[int, None] = {}
         if search.spending.is_counting:
@@ -117,7 +123,7 @@ class Changes:
     @property
     def missing(self) -> list[int]:
         """Trials to resume or copy that are not loaded, for `go_on`."""
-        return sorted({*self.going_on, *(each.source for each in self.copies if each.source is not None)})
+        return sorted({*self.resuming, *(each.source for each in self.copies if each.source is not None)})
 
     @property
     def needs_bests(self) -> bool:
@@ -132,14 +138,14 @@ class Changes:
     # --- the experiment
 
     @property
-    def is_going(self) -> bool:
+    def is_ongoing(self) -> bool:
         """Whether the search is active or paused."""
         return self.experiment.state in ONGOING
 
     @property
     def abandons_paused(self) -> bool:
         """Whether the only trials left are paused by the search and will never resume."""
-        return self.search.is_exhausted and self.search.has_paused_trials and self.is_going
+        return self.search.is_exhausted and self.search.has_paused_trials and self.is_ongoing
 
     def move(self, trigger: ExperimentTrigger) -> None:
         """Apply a transition to the experiment and publish it."""
@@ -153,15 +159,15 @@ class Changes:
 
     # --- trials
 
-    def live(self) -> list[Trial]:
+    def live(self) -> list[TrialRecord]:
         """Return the loaded trials that are not final, by number."""
         return [trial for _, trial in sorted(self.trials.items()) if not trial.is_final]
 
-    def known(self, trials: Iterable[Trial]) -> list[Trial]:
+    def known(self, trials: Iterable[TrialRecord]) -> list[TrialRecord]:
         """Return the current records of these trials, adding those that were not loaded yet."""
         return [self.trials.setdefault(trial.number, trial) for trial in trials]
 
-    def put(self, trial: Trial, is_dirty: bool = True) -> Trial:
+    def put(self, trial: TrialRecord, is_dirty: bool = True) -> TrialRecord:
         """Store a trial in these changes. A dirty trial is published with the next periodic update."""
         before = self.trials.get(trial.number)
         trial = changed(trial, dirty=trial.dirty or is_dirty)
@@ -172,26 +178,26 @@ class Changes:
             self.experiment = changed(self.experiment, counts=counts)
         return trial
 
-    def announce(self, trial: Trial) -> None:
+    def announce(self, trial: TrialRecord) -> None:
         """Store a trial and publish its state at once."""
         self.put(trial)
         self._changed[trial.number] = None
 
-    def want(self, trial: Trial, wanted: DesiredState) -> Trial:
+    def want(self, trial: TrialRecord, wanted: DesiredState) -> TrialRecord:
         """Change the desired state of an open request."""
         if wanted in (DesiredState.STOP, DesiredState.CANCEL, DesiredState.KILL):
-            trial = trial.moved(TrialTrigger.TOLD)
+            trial = trial.moved(TrialTrigger.STOP_REQUESTED)
         self._wanted[trial.number] = None
-        return self.put(changed(trial, wanted=wanted, wish=trial.wish + 1))
+        return self.put(changed(trial, wanted=wanted, request_version=trial.request_version + 1))
 
-    def want_again(self, trial: Trial) -> None:
+    def want_again(self, trial: TrialRecord) -> None:
         """Open a new request for a parked trial."""
         self.want(changed(trial.moved(TrialTrigger.WANTED), request=trial.request + 1), DesiredState.RUN)
 
-    def create(self, proposal: Proposal, source: Trial | None) -> None:
+    def create(self, proposal: Proposal, source: TrialRecord | None) -> None:
         """Create and request the proposed trial. A copy starts from the newest stored checkpoint of its source."""
         start = source.checkpoint if source else None
-        trial = Trial(
+        trial = TrialRecord(
             id=trial_id(self.experiment.id, proposal.number),
             number=proposal.number,
             point=proposal.point,
@@ -207,7 +213,7 @@ class Changes:
 
     # --- results
 
-    def mark(self, trial: Trial, mark: ScoredValidation) -> Trial:
+    def mark(self, trial: TrialRecord, mark: ScoredValidation) -> TrialRecord:
         """Record a trial's newest result, and update the best of trial and experiment.
 
         Only admissible results count; the first of equals wins.
@@ -218,7 +224,7 @@ class Changes:
             self._prefer(trial.number, mark)
         return self.put(changed(trial, latest=mark))
 
-    def rank(self, trial: Trial, marks: Iterable[ScoredValidation]) -> Trial:
+    def rank(self, trial: TrialRecord, marks: Iterable[ScoredValidation]) -> TrialRecord:
         """Set a trial's best to the best admissible result of these, the first of equals."""
         best: ScoredValidation | None = None
         for mark in marks:
@@ -226,7 +232,7 @@ class Changes:
                 best = mark
         return self.put(changed(trial, best=best))
 
-    def invalidate_best(self, trial: Trial) -> bool:
+    def invalidate_best(self, trial: TrialRecord) -> bool:
         """Clear the experiment's best if it came from this trial; return whether it did."""
         best = self.experiment.best
         if best is None or best.trial != trial.number:
@@ -243,7 +249,7 @@ class Changes:
             if mark is not None:
                 self._prefer(number, mark)
 
-    def answer(self, trial: Trial, result: Result, verdict: VerdictKind | None = None) -> None:
+    def answer(self, trial: TrialRecord, result: Result, verdict: VerdictKind | None = None) -> None:
         """Answer a validation. Without a verdict, the trial's desired state determines it."""
         if verdict is None:
             verdict = (
@@ -264,7 +270,7 @@ class Changes:
             experiment,
             position=self.journal.position,
             version=experiment.version + self.is_announced,
-            dirty=not self.is_announced and (experiment.dirty or self._has_news()),
+            dirty=not self.is_announced and (experiment.dirty or self._has_progress()),
         )
         return Decision(
             experiment,
@@ -282,6 +288,6 @@ class Changes:
             best = Best(trial, mark.step, mark.value, mark.others)
             self.experiment = changed(self.experiment, best=best)
 
-    def _has_news(self) -> bool:
+    def _has_progress(self) -> bool:
         now, before = self.experiment, self._before
         return (now.counts, now.best, now.progress) != (before.counts, before.best, before.progress)

@@ -41,15 +41,15 @@ def resume(changes: Changes) -> None:
     for trial in changes.live():
         if not trial.is_held:
             want_to_run(changes, trial)
-    moves = changes.search.resume()
-    changes.journal.resumed(moves)
-    fill(changes, moves)
+    actions = changes.search.resume()
+    changes.journal.resumed(actions)
+    fill(changes, actions)
 
 
 def cancel(changes: Changes, wanted: Literal[DesiredState.CANCEL, DesiredState.KILL]) -> None:
     """End every trial. A kill may follow a cancel, and waits for no reports or uploads."""
     require(changes, (*ONGOING, ExperimentState.STOPPING), "cancelled")
-    if changes.is_going:
+    if changes.is_ongoing:
         stop(changes, ExperimentTrigger.CANCEL, None, wanted)
     else:
         changes.is_announced = True
@@ -93,9 +93,9 @@ def edit_search(
     if change.is_of_budget and not search.spending.is_counting:
         accounts = {trial.number: trial.account for trial in changes.live()}
         opening = LedgerOpening(millis(changes.now), price, past, accounts)
-    moves = search.edit(change, opening)
-    changes.journal.edited(change, opening, moves)
-    fill(changes, moves)
+    actions = search.edit(change, opening)
+    changes.journal.edited(change, opening, actions)
+    fill(changes, actions)
     terms = changed(changes.experiment.terms, operation=operation)
     if change.max_concurrent_trials is not None:
         terms = changed(terms, max_concurrent_trials=change.max_concurrent_trials)

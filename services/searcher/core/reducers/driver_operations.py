@@ -19,8 +19,8 @@ def apply_operations(changes: Changes, operations: Sequence[Operation]) -> None:
     Raises Conflict or Rejected; discard the search then.
     """
     require(changes, ONGOING, "driven by a program")
-    result = changes.search.tell(operations)
-    changes.journal.told(operations, result)
+    result = changes.search.apply_operations(operations)
+    changes.journal.operations_applied(operations, result)
     fill(changes, result.actions)
     for step in result.kept:
         keep(changes, step)

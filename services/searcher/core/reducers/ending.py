@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from services.searcher.core.budget.limits import limit_reason
-from services.searcher.core.experiment.entities import ClosedRequest, Outcome, ScoredValidation, Trial
+from services.searcher.core.experiment.entities import ClosedRequest, Outcome, ScoredValidation, TrialRecord
 from services.searcher.core.experiment.outcomes import end_of_search, end_of_trial, ending_of, result_of
 from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState, TrialTrigger
 from services.searcher.core.reducers.changes import Changes
@@ -17,7 +17,7 @@ NOT_STORED = "not all validations and checkpoints of its last run were stored"
 # --- one trial
 
 
-def end(changes: Changes, trial: Trial, wanted: DesiredState) -> None:
+def end(changes: Changes, trial: TrialRecord, wanted: DesiredState) -> None:
     """End a trial this way. A trial without a run ends now, because the scheduler has nothing to confirm.
 
     The scheduler may have granted a run of which the searcher has no notice yet. The end of a queued trial is sent
@@ -35,7 +35,7 @@ def end(changes: Changes, trial: Trial, wanted: DesiredState) -> None:
     close(changes, trial, ClosedRequest(_outcome_without_run(trial, wanted), trial.run, None, changes.now))
 
 
-def close(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
+def close(changes: Changes, trial: TrialRecord, closed: ClosedRequest) -> None:
     """Record that a trial's request is closed for good, and start what replaces it.
 
     If everything that the trial announced has arrived, a learning sampler observes the result first. So each of
@@ -44,15 +44,15 @@ def close(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
     closed = replace(closed, reason=_reason_of(trial, closed))
     trial = changed(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
     trial = changes.put(trial.moved(TrialTrigger.CLOSED))
-    if closed.outcome == "rejected" and changes.is_going:
+    if closed.outcome == "rejected" and changes.is_ongoing:
         stop(changes, ExperimentTrigger.REJECT, closed.reason, DesiredState.KILL)
     is_complete = trial.is_complete()
     if is_complete:
         _observe(changes, trial, closed)
     ending = ending_of(trial, closed.outcome)
-    moves = changes.search.on_ended(trial.number, ending)
-    changes.journal.ended(trial.number, ending, moves)
-    fill(changes, moves)
+    actions = changes.search.on_ended(trial.number, ending)
+    changes.journal.ended(trial.number, ending, actions)
+    fill(changes, actions)
     changes.measure()
     trial = changes.trials[trial.number]
     if is_complete:
@@ -61,13 +61,13 @@ def close(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
         changes.announce(changed(trial, reason=trial.missing()))
 
 
-def settle(changes: Changes, trial: Trial) -> None:
+def settle(changes: Changes, trial: TrialRecord) -> None:
     """End a closed trial once everything that it announced has arrived."""
     if trial.closed is not None and not trial.is_final and trial.is_complete():
         _end_closed(changes, changed(trial, reason=trial.closed.reason), trial.closed)
 
 
-def settle_anyway(changes: Changes, trial: Trial, why: str = NOT_STORED) -> None:
+def settle_anyway(changes: Changes, trial: TrialRecord, why: str = NOT_STORED) -> None:
     """End a closed trial without what has not arrived. `why` is its reason if it has no other."""
     if trial.closed is not None and not trial.is_final:
         _end_closed(changes, changed(trial, reason=trial.closed.reason or why), trial.closed)
@@ -91,7 +91,7 @@ def hurry(changes: Changes, wanted: DesiredState) -> None:
     end_rest(changes, changes.live())
 
 
-def end_rest(changes: Changes, trials: Iterable[Trial]) -> None:
+def end_rest(changes: Changes, trials: Iterable[TrialRecord]) -> None:
     """End further live trials of a search that ends. Trials that have already been asked are left alone."""
     wanted = changes.ending
     for trial in changes.known(trials):
@@ -109,7 +109,7 @@ def choose_best(changes: Changes, bests: Mapping[int, ScoredValidation]) -> None
     finish_if_over(changes, last)
 
 
-def finish_if_over(changes: Changes, last: Trial | None = None) -> None:
+def finish_if_over(changes: Changes, last: TrialRecord | None = None) -> None:
     """End a search that has no live trial and creates no other. `last` is the trial that has just ended."""
     experiment, search = changes.experiment, changes.search
     if experiment.is_final or experiment.counts.live:
@@ -131,18 +131,18 @@ def finish_if_over(changes: Changes, last: Trial | None = None) -> None:
 # --- helpers
 
 
-def _ask(changes: Changes, trial: Trial, wanted: DesiredState) -> None:
+def _ask(changes: Changes, trial: TrialRecord, wanted: DesiredState) -> None:
     """Ask a run to end this way, unless it is already being killed."""
     if trial.wanted not in (wanted, DesiredState.KILL):
         changes.want(trial, wanted)
 
 
-def _end_closed(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
+def _end_closed(changes: Changes, trial: TrialRecord, closed: ClosedRequest) -> None:
     _observe(changes, trial, closed)
     _finalise(changes, trial, closed)
 
 
-def _observe(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
+def _observe(changes: Changes, trial: TrialRecord, closed: ClosedRequest) -> None:
     """Report the result of an ending trial to the sampler and the driver program."""
     search = changes.search
     if search.learns or search.is_driven:
@@ -152,7 +152,7 @@ def _observe(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
         changes.journal.observed(final.number, result, final.state.value, final.reason)
 
 
-def _finalise(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
+def _finalise(changes: Changes, trial: TrialRecord, closed: ClosedRequest) -> None:
     trial = changed(trial.moved(end_of_trial(trial, closed)), ended_at=changes.now)
     if trial.state is TrialState.INVALID:
         trial = changed(trial, best=None)
@@ -161,7 +161,7 @@ def _finalise(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
         finish_if_over(changes, trial)
 
 
-def _leave_behind(changes: Changes, trial: Trial) -> None:
+def _leave_behind(changes: Changes, trial: TrialRecord) -> None:
     """End a trial that the search paused and that will never resume."""
     trial = changes.put(changed(trial, is_stopped=True))
     if trial.state is TrialState.PARKED:
@@ -174,7 +174,7 @@ def _end_of_budget(search: Search) -> str | None:
     return limit_reason(search.ended_by, search.spending.limits, is_used_up=False)
 
 
-def _outcome_without_run(trial: Trial, wanted: DesiredState) -> Outcome:
+def _outcome_without_run(trial: TrialRecord, wanted: DesiredState) -> Outcome:
     """Return the outcome of a trial without a run.
 
     A trial that never ran and is to stop is cancelled, unless the search had paused it.
@@ -183,7 +183,7 @@ def _outcome_without_run(trial: Trial, wanted: DesiredState) -> Outcome:
     return "stopped" if is_stopped else "cancelled"
 
 
-def _reason_of(trial: Trial, closed: ClosedRequest) -> str | None:
+def _reason_of(trial: TrialRecord, closed: ClosedRequest) -> str | None:
     """Return why a trial ended. The reason of a kill by a user takes precedence over how its processes exited."""
     is_killed = trial.reason is not None and end_of_trial(trial, closed) is TrialTrigger.CANCELLED
     return trial.reason if is_killed else closed.reason

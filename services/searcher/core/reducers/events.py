@@ -36,7 +36,7 @@ class RequestEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointNews:
+class CheckpointReport:
     """An announced checkpoint was saved or abandoned, or a saved one is corrupt."""
 
     trial: int
@@ -54,9 +54,9 @@ class UploadDelay:
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """A run resumes from `step`. `standing` are the earlier validations that still count, as steps and values."""
+    """A run resumes from `step`. `valid` are the earlier validations that still count, as steps and values."""
 
     trial: int
     run: int
     step: int
-    standing: Sequence[tuple[int, Mapping[str, float]]]
+    valid: Sequence[tuple[int, Mapping[str, float]]]

@@ -14,9 +14,9 @@ def widen(changes: Changes, idle: Idle) -> None:
     search = changes.search
     limit = choose_limit(changes.config, search.concurrent, search.open, idle)
     if changes.experiment.state is ExperimentState.ACTIVE and limit is not None and limit != search.limit:
-        moves = search.widen(limit)
-        changes.journal.widened(limit, moves)
-        fill(changes, moves)
+        actions = search.widen(limit)
+        changes.journal.widened(limit, actions)
+        fill(changes, actions)
 
 
 def keep_budget(changes: Changes, prices: Prices) -> None:
@@ -25,7 +25,7 @@ def keep_budget(changes: Changes, prices: Prices) -> None:
     Trials that have not stopped when the limit is used up are killed.
     """
     is_stopping, spending = changes.experiment.state is ExperimentState.STOPPING, changes.search.spending
-    if not is_stopping and not changes.is_going:
+    if not is_stopping and not changes.is_ongoing:
         return
     for pool in spending.repriced_pools(prices):
         spending.on_price(pool, prices[pool])

@@ -1,7 +1,7 @@
 """Apply the scheduler's events about a trial's runs and requests."""
 
 from services.searcher.core.budget.ledger import SlotUsage
-from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.experiment.entities import TrialRecord
 from services.searcher.core.experiment.states import DesiredState, TrialTrigger
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import close, settle, settle_anyway
@@ -47,7 +47,7 @@ def on_closed(changes: Changes, end: RequestEnd) -> None:
     if end.request != trial.request or not trial.is_open:
         return
     is_ending = trial.is_stopped or trial.wanted is DesiredState.KILL
-    if closed.outcome == "parked" and changes.is_going and not is_ending:
+    if closed.outcome == "parked" and changes.is_ongoing and not is_ending:
         _park(changes, changed(trial, run=max(trial.run, closed.runs)))
     else:
         close(changes, trial, closed)
@@ -63,14 +63,14 @@ def _hold(changes: Changes, number: int, run: int, holding: SlotUsage | None) ->
     if holding is None:
         return
     trial, spending = changes.trials[number], changes.search.spending
-    if trial.account.is_news(run, holding):
-        changes.put(changed(trial, account=trial.account.told(run, holding)), is_dirty=False)
-    if spending.is_counting and spending.is_news(number, run, holding):
+    if trial.account.is_change(run, holding):
+        changes.put(changed(trial, account=trial.account.with_usage(run, holding)), is_dirty=False)
+    if spending.is_counting and spending.is_change(number, run, holding):
         spending.on_holding(number, run, holding)
         changes.journal.held(number, run, holding)
 
 
-def _park(changes: Changes, trial: Trial) -> None:
+def _park(changes: Changes, trial: TrialRecord) -> None:
     if trial.wanted is not DesiredState.PARK:
         changes.want_again(trial)
         return

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.experiment.entities import TrialRecord
 from services.searcher.core.experiment.states import DesiredState, ExperimentState, TrialState
 from services.searcher.core.methods.port import ResumeTrial
 from services.searcher.core.reducers.changes import Changes
@@ -10,35 +10,35 @@ from services.searcher.core.search.actions import SearchActions
 from shared.tuples import changed
 
 
-def fill(changes: Changes, moves: SearchActions) -> None:
+def fill(changes: Changes, actions: SearchActions) -> None:
     """Create the new trials and resume the loaded ones. `changes.missing` names those that must be loaded first."""
-    for proposal in moves.created:
+    for proposal in actions.created:
         source = None if proposal.source is None else changes.trials.get(proposal.source)
         if proposal.source is not None and source is None:
             changes.copies.append(proposal)
         else:
             changes.create(proposal, source)
-    for step in moves.going_on:
+    for step in actions.resumed:
         if (trial := changes.trials.get(step.trial)) is not None:
-            _let_go_on(changes, trial, step)
+            _resume(changes, trial, step)
         else:
-            changes.going_on[step.trial] = step
+            changes.resuming[step.trial] = step
 
 
-def resume_loaded(changes: Changes, trials: Iterable[Trial]) -> None:
+def resume_loaded(changes: Changes, trials: Iterable[TrialRecord]) -> None:
     """Resume the trials that were missing, and create the copies of those that were."""
     for trial in changes.known(trials):
-        if trial.number in changes.going_on:
-            _let_go_on(changes, trial, changes.going_on.pop(trial.number))
+        if trial.number in changes.resuming:
+            _resume(changes, trial, changes.resuming.pop(trial.number))
     copies, changes.copies = changes.copies, []
     fill(changes, SearchActions(created=tuple(copies)))
 
 
-def release_concurrency(changes: Changes, trial: Trial) -> None:
+def release_concurrency(changes: Changes, trial: TrialRecord) -> None:
     """Start what replaces a trial that the search paused and that is parked now."""
-    moves = changes.search.on_parked(trial.number)
-    changes.journal.parked(trial.number, moves)
-    fill(changes, moves)
+    actions = changes.search.on_parked(trial.number)
+    changes.journal.parked(trial.number, actions)
+    fill(changes, actions)
 
 
 def keep(changes: Changes, step: ResumeTrial) -> None:
@@ -47,10 +47,10 @@ def keep(changes: Changes, step: ResumeTrial) -> None:
     if trial.wanted is DesiredState.RUN and trial.is_open:
         changes.want(changed(trial, decide_at=step.decide_at), DesiredState.RUN)
     else:
-        _let_go_on(changes, trial, step)
+        _resume(changes, trial, step)
 
 
-def want_to_run(changes: Changes, trial: Trial) -> None:
+def want_to_run(changes: Changes, trial: TrialRecord) -> None:
     """Undo a pause of a trial that is parked or about to park, unless a user has paused the experiment."""
     if changes.experiment.state is not ExperimentState.ACTIVE:
         return
@@ -60,7 +60,7 @@ def want_to_run(changes: Changes, trial: Trial) -> None:
         changes.want(trial, DesiredState.RUN)
 
 
-def _let_go_on(changes: Changes, trial: Trial, step: ResumeTrial) -> None:
+def _resume(changes: Changes, trial: TrialRecord, step: ResumeTrial) -> None:
     if not trial.is_final:
-        going = changed(trial, is_held=False, decide_at=step.decide_at)
-        want_to_run(changes, changes.put(going, is_dirty=False))
+        trial = changed(trial, is_held=False, decide_at=step.decide_at)
+        want_to_run(changes, changes.put(trial, is_dirty=False))

@@ -16,12 +16,12 @@ class Submitted:
     """An experiment's submission.
 
     Attributes:
-        warmth: Prior observations.
+        prior: Prior observations.
         at: Time of the submission, from which its deadline counts. None: now.
         price: Current price of a slot for an hour.
     """
 
-    warmth: PriorObservations = NO_PRIOR_OBSERVATIONS
+    prior: PriorObservations = NO_PRIOR_OBSERVATIONS
     at: datetime | None = None
     price: float = 0.0
 
@@ -29,17 +29,17 @@ class Submitted:
 def on_submission(changes: Changes, submitted: Submitted) -> None:
     """Create the first trials of a new experiment."""
     search, journal = changes.search, changes.journal
-    for part in submitted.warmth.parts():
+    for part in submitted.prior.parts():
         search.add_prior_observations(part)
         journal.warmed(part)
     changes.is_announced = True
     limits = limits_of(changes.config, submitted.at or changes.now)
-    moves = search.start(limits, submitted.price)
-    journal.started(limits, submitted.price, moves)
+    actions = search.start(limits, submitted.price)
+    journal.started(limits, submitted.price, actions)
     changes.experiment = changed(
         changes.experiment,
         planned=search.planned() or None,
         priority=changes.config.resources.priority,
     )
-    fill(changes, moves)
+    fill(changes, actions)
     end_rest(changes, ())

@@ -1,6 +1,6 @@
 """Read, record and judge validations, and answer the worker."""
 
-from services.searcher.core.experiment.entities import ScoredValidation, Trial
+from services.searcher.core.experiment.entities import ScoredValidation, TrialRecord
 from services.searcher.core.experiment.results import Reading, Result, read_result
 from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState
 from services.searcher.core.methods.port import RungDecision
@@ -41,7 +41,7 @@ def on_rollback(changes: Changes, rollback: Rollback) -> None:
     if trial.is_final or trial.best is None or trial.best.step <= rollback.step:
         return
     marks = []
-    for step, values in rollback.standing:
+    for step, values in rollback.valid:
         result = Result(trial.number, rollback.run, 0, step, values)
         reading = read_result(changes.config, changes.objectives, result)
         if isinstance(reading, Reading):
@@ -51,19 +51,19 @@ def on_rollback(changes: Changes, rollback: Rollback) -> None:
     changes.invalidate_best(changes.rank(trial, marks))
 
 
-def _refuse(changes: Changes, trial: Trial, result: Result, missing: str) -> None:
+def _refuse(changes: Changes, trial: TrialRecord, result: Result, missing: str) -> None:
     """End the experiment, because a validation lacks what the search needs."""
     changes.answer(trial, result, "stop")
-    if changes.is_going:
+    if changes.is_ongoing:
         stop(changes, ExperimentTrigger.FAIL, missing, DesiredState.KILL)
 
 
-def _is_due(changes: Changes, trial: Trial, reading: Reading) -> bool:
+def _is_due(changes: Changes, trial: TrialRecord, reading: Reading) -> bool:
     """Whether the search decides about the trial now."""
-    return changes.is_going and trial.decide_at is not None and reading.time >= trial.decide_at
+    return changes.is_ongoing and trial.decide_at is not None and reading.time >= trial.decide_at
 
 
-def _carry_out(changes: Changes, trial: Trial, result: Result, decision: RungDecision) -> None:
+def _carry_out(changes: Changes, trial: TrialRecord, result: Result, decision: RungDecision) -> None:
     trial = changed(
         trial,
         decide_at=decision.decide_at,

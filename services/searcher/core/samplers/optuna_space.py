@@ -44,7 +44,7 @@ class OptunaSpace:
                 put(point, path, value)
         return point
 
-    def told(self, point: Point) -> dict[str, Any]:
+    def to_trial_kwargs(self, point: Point) -> dict[str, Any]:
         """Return the arguments of `create_trial` for a point."""
         varied = [
             (name, parameter, value_at(point, path))

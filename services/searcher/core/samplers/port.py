@@ -40,7 +40,7 @@ class RungResult:
     Attributes:
         time: Time of the rung.
         value: Smaller where better, infinity worst.
-        goes_on: Whether the trial continued at once.
+        continues: Whether the trial continued at once.
     """
 
     time: float

@@ -18,8 +18,8 @@ _NAME = "search"
 class Study:
     """Identifies pending trials, which Optuna calls running, by their numbers in the search."""
 
-    def __init__(self, words: OptunaSpace, sampler: samplers.BaseSampler, metrics: int = 1) -> None:
-        self._space = words
+    def __init__(self, space: OptunaSpace, sampler: samplers.BaseSampler, metrics: int = 1) -> None:
+        self._space = space
         self._spaces: dict[str, IntersectionSearchSpace] = {}
         self._storage = optuna.storages.InMemoryStorage()
         self._study = optuna.create_study(
@@ -63,7 +63,10 @@ class Study:
     ) -> None:
         """Add a trial proposed elsewhere: pending, or with its result."""
         made = optuna.trial.create_trial(
-            state=state, value=value, system_attrs=dict(attributes or {}), **self._space.told(point)
+            state=state,
+            value=value,
+            system_attrs=dict(attributes or {}),
+            **self._space.to_trial_kwargs(point),
         )
         self._study.add_trial(made)
         if trial is not None and state is TrialState.RUNNING:

@@ -37,7 +37,7 @@ class SearchActions:
     """
 
     created: tuple[Proposal, ...] = ()
-    going_on: tuple[ResumeTrial, ...] = ()
+    resumed: tuple[ResumeTrial, ...] = ()
     closed: Limit | None = None
 
 

@@ -9,7 +9,7 @@ from services.searcher.core.samplers import Sampler, Suggestion
 
 
 class PointSource:
-    """Points to try first keep their order; the sampler is told of every point that it did not propose."""
+    """Points to try first keep their order; the sampler also learns of the points that it did not propose."""
 
     def __init__(self, sampler: Sampler, first: Iterable[Point]) -> None:
         self._sampler = sampler
@@ -20,7 +20,7 @@ class PointSource:
         """Add points to try before any proposal."""
         self._first.extend(points)
 
-    def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
+    def restore_suggestions(self, suggestions: Mapping[int, Suggestion]) -> None:
         """Add the recorded points of trials that are about to be created again."""
         self._given.update(suggestions)
 

@@ -66,8 +66,8 @@ class PriorObservations:
         return {"points": [*self.points], "known": [asdict(each) for each in self.known]}
 
     @classmethod
-    def read(cls, facts: Mapping[str, Any]) -> "PriorObservations":
-        """Read what `written` returned."""
+    def from_facts(cls, facts: Mapping[str, Any]) -> "PriorObservations":
+        """Read what `to_facts` returned."""
         return cls(tuple(facts["points"]), tuple(PriorTrial(**each) for each in facts["known"]))
 
 

@@ -160,9 +160,9 @@ class Search:
         observation = observation_of(self._objectives, result, self._judged.pop(trial, None))
         self._sampler.observe(trial, observation)
 
-    def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
+    def restore_suggestions(self, suggestions: Mapping[int, Suggestion]) -> None:
         """Create these trials with their recorded points once they are due."""
-        self._points.remember(suggestions)
+        self._points.restore_suggestions(suggestions)
 
     def awaits_checkpoint(self, trial: int) -> bool:
         """Whether `on_stored` is to be called when a checkpoint of this trial is stored."""
@@ -199,7 +199,7 @@ class Search:
         """Return the trials that must be loaded to apply these operations."""
         return self._driven.named_by(operations) if self._driven else []
 
-    def tell(self, operations: Iterable[Operation]) -> OperationResult:
+    def apply_operations(self, operations: Iterable[Operation]) -> OperationResult:
         """Apply operations of a driver program.
 
         Raises Rejected or Conflict if they are invalid; discard the search then.
@@ -209,15 +209,15 @@ class Search:
             raise Conflict(
                 "not_driven", f"the searcher is '{name}'; only 'custom' takes operations of a program"
             )
-        answer = self._driven.tell(completed(self._config, operations))
-        for start in answer.withdrawn:
+        effects = self._driven.apply(completed(self._config, operations))
+        for start in effects.withdrawn:
             self._waiting.remove(start)
-        self._waiting.extend(self._method, answer.starts)
-        kept = [step for step in answer.going_on if step.trial not in self._held]
-        for step in answer.going_on:
+        self._waiting.extend(self._method, effects.starts)
+        kept = [step for step in effects.resumed if step.trial not in self._held]
+        for step in effects.resumed:
             if step.trial in self._held:
                 self._waiting.put(step)
-        return OperationResult(self._filled(), tuple(kept), tuple(answer.stopped), tuple(answer.dropped))
+        return OperationResult(self._filled(), tuple(kept), tuple(effects.stopped), tuple(effects.dropped))
 
     def widen(self, limit: int) -> SearchActions:
         """Set the number of trials that may be open; open ones stay. Return what can start now."""
@@ -285,7 +285,7 @@ class Search:
 
     def _filled(self) -> SearchActions:
         created: list[Proposal] = []
-        going_on: list[ResumeTrial] = []
+        resumed: list[ResumeTrial] = []
         was_closed = self.closed
         while self._is_active and len(self._open) < self._limit:
             step = self._waiting.take(self._method, is_idle=not self._open)
@@ -297,8 +297,8 @@ class Search:
                 self._held.remove(step.trial)
                 self._open.add(step.trial)
                 self.spending.on_resumed(step.trial, step.decide_at)
-                going_on.append(step)
-        return SearchActions(tuple(created), tuple(going_on), None if was_closed else self.closed)
+                resumed.append(step)
+        return SearchActions(tuple(created), tuple(resumed), None if was_closed else self.closed)
 
     def _proposed(self, start: StartTrial) -> Proposal:
         self._created += 1
