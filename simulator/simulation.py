@@ -165,7 +165,7 @@ class Simulation:
     def requests(self) -> Iterator[tuple[TrialId, int]]:
         """Yield the newest request of each trial."""
         for trial, order in self.owner.orders.items():
-            yield trial, order.wish.request
+            yield trial, order.request.request
         for row in self.searcher.rows.experiments.values():
             for one in row.trials.values():
                 yield one.id, one.request

@@ -137,7 +137,7 @@ def _runs(cycle: Cycle, doomed: DeletionRequest) -> list[Run]:
 
 def _trials(cycle: Cycle, doomed: DeletionRequest) -> list[Trial]:
     column = _column(doomed)
-    return [one for one in cycle.cluster.trials.values() if getattr(one.wish, column) == doomed.target]
+    return [one for one in cycle.cluster.trials.values() if getattr(one.request, column) == doomed.target]
 
 
 def _is_over(run: Run) -> bool:
@@ -146,7 +146,7 @@ def _is_over(run: Run) -> bool:
 
 def _forget(cycle: Cycle, doomed: DeletionRequest) -> None:
     trials = [trial.id for trial in _trials(cycle, doomed)]
-    experiments = {cycle.cluster.trials[trial].wish.experiment for trial in trials}
+    experiments = {cycle.cluster.trials[trial].request.experiment for trial in trials}
     cycle.cluster.forget(runs=[run.id for run in _runs(cycle, doomed)], trials=trials)
     for one in trials:
         cycle.term.carried.pop(one, None)

@@ -177,7 +177,7 @@ class Handlers:
         cluster = self.cycle.cluster
         unknown: dict[ExperimentId, ExperimentPolicy] = {}
         for one in stored:
-            request, share = one.wish, one.spec.share
+            request, share = one.request, one.spec.share
             pool = cluster.pools.get(request.pool)
             if request.experiment not in cluster.parts and pool is not None:
                 priority = share.priority or pool.policy.default_priority
@@ -189,7 +189,9 @@ class Handlers:
     async def _known(self, unit: Unit, stored: list[StoredRequest]) -> list[Trial]:
         """Return the trials of earlier requests that have left memory."""
         trials = self.cycle.cluster.trials
-        missing = [one.wish.trial for one in stored if one.wish.trial not in trials and one.wish.version > 1]
+        missing = [
+            one.request.trial for one in stored if one.request.trial not in trials and one.request.version > 1
+        ]
         if not missing:
             return []
         return list((await load_known(unit.connection, missing)).values())
@@ -198,12 +200,12 @@ class Handlers:
 def apply_requests(cycle: Cycle, stored: list[StoredRequest]) -> None:
     """Apply requests to the cycle's state, in order; known ones change nothing."""
     for one in stored:
-        before = cycle.term.carried.get(one.wish.trial)
-        if before is None or before.wish.version < one.wish.version:
-            cycle.term.carried[one.wish.trial] = one
+        before = cycle.term.carried.get(one.request.trial)
+        if before is None or before.request.version < one.request.version:
+            cycle.term.carried[one.request.trial] = one
         cycle.term.last_place += 1
         cycle.cluster.apply(
-            requests.on_request(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now())
+            requests.on_request(cycle.cluster, one.request, cycle.term.last_place, cycle.clock.now())
         )
 
 

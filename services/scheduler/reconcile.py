@@ -61,8 +61,8 @@ async def _once(cycle: Cycle, database: Database) -> None:
         versions = await load_late_versions(connection)
         missed = [trial for trial, version in versions.items() if _is_unknown(cycle, trial, version)]
         late = await load_requests(connection, missed) if missed else []
-        known = await load_known(connection, [one.wish.trial for one in late]) if late else {}
-        parts = await load_policies(connection, {one.wish.experiment for one in late}) if late else {}
+        known = await load_known(connection, [one.request.trial for one in late]) if late else {}
+        parts = await load_policies(connection, {one.request.experiment for one in late}) if late else {}
         settled = await load_settled(connection, awaited) if awaited else {}
         workers = await load_worker_commands(connection)
         disabled = await load_disabled(connection)
@@ -96,7 +96,7 @@ def take_up_rules(cycle: Cycle, rules: late_edits.StoredRules, edits: int) -> No
 
 def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:
     known = cycle.cluster.trials.get(trial)
-    return known is None or known.wish.version < version
+    return known is None or known.request.version < version
 
 
 def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:

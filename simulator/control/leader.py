@@ -109,18 +109,18 @@ class Leader:
         self._events.append(event)
         self._wake()
 
-    def apply_request(self, wish: TrialRequest, part: ExperimentPolicy) -> None:
+    def apply_request(self, request: TrialRequest, part: ExperimentPolicy) -> None:
         """Apply a request that a handler has stored."""
 
         def apply(cluster: Cluster, now: datetime) -> None:
-            if wish.experiment not in cluster.parts:
-                cluster.put_experiment_policy(wish.experiment, part)
-            before = self.process.records.trials.get(wish.trial)
-            if before is not None and before.is_closed and wish.trial not in cluster.trials:
+            if request.experiment not in cluster.parts:
+                cluster.put_experiment_policy(request.experiment, part)
+            before = self.process.records.trials.get(request.trial)
+            if before is not None and before.is_closed and request.trial not in cluster.trials:
                 # the trial of an earlier request that has left memory
                 cluster.put_trial(before, lazily=True)
             self.process.records.last_place += 1
-            cluster.apply(requests.on_request(cluster, wish, self.process.records.last_place, now))
+            cluster.apply(requests.on_request(cluster, request, self.process.records.last_place, now))
 
         self.push(apply)
 
@@ -167,7 +167,7 @@ class Leader:
             return
         for request in records.late_requests(self.process.agenda.now_ms - 60_000):
             known = cluster.trials.get(request.trial)
-            if known is None or known.wish.version < request.version:
+            if known is None or known.request.version < request.version:
                 self.apply_request(request, records.parts[request.experiment])
         awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
         for run in awaited:

@@ -26,7 +26,7 @@ RECONCILE_MS = 5000
 class TrialWanted:
     """`trial.wanted`. `part`: the experiment's policy, unless it has one."""
 
-    wish: TrialRequest
+    request: TrialRequest
     part: ExperimentPolicy
 
 

@@ -151,14 +151,14 @@ class Machine:
     def _begin(self, wanted: DesiredRun) -> None:
         run = wanted.run
         slot_ids = next(share.slot_ids for share in run.shares if share.worker == self.kind.name)
-        local = Local(run, slot_ids, Signal.RUN, wanted.trial.wish.decide_at)
+        local = Local(run, slot_ids, Signal.RUN, wanted.trial.request.decide_at)
         self.local[run.allocation] = local
         self._later(self._ties.training.launch_ms(run), lambda: self._fetched(local))
         self._change(local, wanted)
 
     def _change(self, local: Local, wanted: DesiredRun) -> None:
         local.is_dropped = False
-        decide_at = wanted.trial.wish.decide_at
+        decide_at = wanted.trial.request.decide_at
         is_new = wanted.wanted is not local.wanted or decide_at != local.decide_at
         local.decide_at = decide_at
         local.wanted = wanted.wanted

@@ -13,7 +13,7 @@ class WhereWanted(Invariant):
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
-            where = fact.trial.wish.needs.where if isinstance(fact, Granted) else None
+            where = fact.trial.request.needs.where if isinstance(fact, Granted) else None
             if where is None or not isinstance(fact, Granted):
                 continue
             for share in fact.run.shares:

@@ -106,7 +106,7 @@ class WholeGangs(Invariant):
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             if isinstance(fact, Granted):
-                needs, run = fact.trial.wish.needs, fact.run
+                needs, run = fact.trial.request.needs, fact.run
                 if not needs.least <= run.slots <= needs.most:
                     raise self.broken(f"run {run.id} has {run.slots} slots of {needs.least} to {needs.most}")
                 if any(len(share.slot_ids) != share.slots for share in run.shares):
@@ -166,7 +166,7 @@ class NothingLost(Invariant):
         return [one for one in requests if one not in self._known]
 
     def _once(self, seen: set[tuple[TrialId, int]], closed: Closed) -> None:
-        key = (closed.trial.id, closed.trial.wish.request)
+        key = (closed.trial.id, closed.trial.request.request)
         if key in seen:
             raise self.broken(f"request {key[1]} of trial {key[0]} closed twice")
         seen.add(key)

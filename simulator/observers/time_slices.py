@@ -16,7 +16,10 @@ class WholeTimeSlices(Invariant):
             run, policy = cluster.runs[signal.run], cluster.pools[cluster.runs[signal.run].pool].policy
             if signal.because != "turn" or signal.for_trial is None:
                 continue
-            if policy.quantum is None or cluster.trials[signal.for_trial].wish.experiment == run.experiment:
+            if (
+                policy.quantum is None
+                or cluster.trials[signal.for_trial].request.experiment == run.experiment
+            ):
                 raise self.broken(f"run {run.id} is asked to yield to trial {signal.for_trial}")
             if not run.progress.checkpoints or cluster.trials[run.trial].ignores_signals:
                 raise self.broken(

@@ -67,7 +67,7 @@ class Life:
                 self._end(cluster, run_id, now)
             for trial in arriving:
                 self.site.place += 1
-                cluster.apply(requests.on_request(cluster, trial.wish, trial.place, now))
+                cluster.apply(requests.on_request(cluster, trial.request, trial.place, now))
 
         started = time.perf_counter()
         turn = run_cycle(self.cluster, [happen], self._next_token, self.now)

@@ -76,7 +76,7 @@ class ExperimentPolicyCommands:
         if pool is None:
             known = ", ".join(pools)
             raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"choose one of {known}")
-        for trial in (cluster.trials[trial].wish for trial in cluster.live.get(experiment, {})):
+        for trial in (cluster.trials[trial].request for trial in cluster.live.get(experiment, {})):
             reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.tenant, trial.needs)
             if reach.is_final and trial.needs.min_slots > reach.slots:
                 raise Rejected(

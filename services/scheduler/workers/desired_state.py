@@ -125,7 +125,7 @@ class DesiredStateSender:
             token=run.token,
             generation=run.gang.generation,
             wanted=item.wanted,
-            decide_at=trial.wish.decide_at,
+            decide_at=trial.request.decide_at,
             members=tuple(member_of(share) for share in run.gang.members),
             rendezvous=run.gang.rendezvous if run.gang.may_meet else None,
             preemption_timeout_s=carried.spec.preemption_timeout_s,

@@ -15,7 +15,7 @@ from services.scheduler.core.explaining.what_if import (
     FewerSlots,
 )
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.reducers import requests as wishes
+from services.scheduler.core.reducers import requests
 from services.scheduler.core.scheduling import run_cycle
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import NO_QUOTA, PoolPolicy
@@ -55,20 +55,24 @@ def carry_out(world: World, name: TrialId, one: StartAlternative) -> None:
     trial = world.cluster.trials[name]
     match one.change:
         case FewerSlots() | AnyMachine():
-            fewer = trial.wish.needs._replace(where=None)
+            fewer = trial.request.needs._replace(where=None)
             if isinstance(one.change, FewerSlots):
                 slots = one.change.slots
-                fewer = trial.wish.needs._replace(min_slots=slots, max_slots=slots)
+                fewer = trial.request.needs._replace(min_slots=slots, max_slots=slots)
             world.places += 1
-            wish = replace(trial.wish, version=trial.wish.version + 1, wanted=DesiredState.KILL)
-            world.cluster.apply(wishes.on_request(world.cluster, wish, 0, world.now))
-            fresh = replace(trial.wish, version=wish.version + 1, request=trial.wish.request + 1, needs=fewer)
-            world.cluster.apply(wishes.on_request(world.cluster, fresh, world.places, world.now))
+            request = replace(trial.request, version=trial.request.version + 1, wanted=DesiredState.KILL)
+            world.cluster.apply(requests.on_request(world.cluster, request, 0, world.now))
+            fresh = replace(
+                trial.request, version=request.version + 1, request=trial.request.request + 1, needs=fewer
+            )
+            world.cluster.apply(requests.on_request(world.cluster, fresh, world.places, world.now))
         case DifferentPolicy(part):
-            world.cluster.apply(wishes.on_experiment_policy(world.cluster, trial.wish.experiment, part))
+            world.cluster.apply(requests.on_experiment_policy(world.cluster, trial.request.experiment, part))
         case DifferentMaximum(path, maximum):
             before = world.cluster.pools[POOL].shares.quotas.get(path, NO_QUOTA)
-            world.cluster.apply(wishes.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum)))
+            world.cluster.apply(
+                requests.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum))
+            )
 
 
 def two_pools(policy: PoolPolicy) -> World:

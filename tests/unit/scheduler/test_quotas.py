@@ -208,7 +208,7 @@ def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(
         for signal in planned.signals:
             run = world.cluster.runs[signal.run]
             assert signal.for_trial is not None
-            for_whom = world.cluster.trials[signal.for_trial].wish.tenant
+            for_whom = world.cluster.trials[signal.for_trial].request.tenant
             if for_whom != run.tenant:
                 gone = sum(world.cluster.runs[s.run].slots for s in planned.signals
                            if world.cluster.runs[s.run].tenant == run.tenant)  # fmt: skip
@@ -225,7 +225,7 @@ def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(
 
 
 def grant_tenant(world: World, grant: Grant) -> TenantId:
-    return world.cluster.trials[grant.trial].wish.tenant
+    return world.cluster.trials[grant.trial].request.tenant
 
 
 WHAT_WAS_GIVEN_BACK_WENT_TO_WHO_GAVE_IT = [

@@ -194,7 +194,7 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
             assert signal.because == "turn"
             assert signal.for_trial is not None and planned.refusals[signal.for_trial] == "preempting"
             loser = slicing.world.cluster.runs[signal.run]
-            assert slicing.world.cluster.trials[signal.for_trial].wish.experiment != loser.experiment
+            assert slicing.world.cluster.trials[signal.for_trial].request.experiment != loser.experiment
     assert all(held_s >= max(quantum_s, min_run_s) for _, held_s in slicing.asked)
     if not excess and all(slots == 1 for _, slots in requests):
         assert not slicing.asked

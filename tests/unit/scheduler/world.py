@@ -82,7 +82,7 @@ class World:
         tenant, experiment = more.pop("tenant", 0), more.pop("experiment", 0)
         single, part = bool(more.pop("single_node", False)), int(str(more.pop("part", 0)))
         where = more.pop("where", None)
-        wish = TrialRequest(
+        request = TrialRequest(
             trial=trial_id(number),
             tenant=tenant_id(int(str(tenant))),
             experiment=experiment_id(int(str(experiment))),
@@ -95,7 +95,7 @@ class World:
             max_restarts=2,
         )
         self.places += 1
-        self.cluster.apply(requests.on_request(self.cluster, replace(wish, **more), self.places, self.now))  # type: ignore[arg-type]
+        self.cluster.apply(requests.on_request(self.cluster, replace(request, **more), self.places, self.now))  # type: ignore[arg-type]
 
     def part(self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any) -> None:
         self.cluster.apply(

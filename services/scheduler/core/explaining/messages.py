@@ -50,8 +50,8 @@ def would_start(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[
 
 
 def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str, str]:
-    number = trial.wish.experiment_number
-    needs, part, pool = trial.wish.needs, cluster.policy_of(trial), cluster.pool_of(trial)
+    number = trial.request.experiment_number
+    needs, part, pool = trial.request.needs, cluster.policy_of(trial), cluster.pool_of(trial)
     match one.kind:
         case "slots":
             change = f"with {one.number} {_slots(one.number)} instead of {needs.min_slots}"
@@ -81,7 +81,7 @@ def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str,
 
 def _limit(cluster: Cluster, trial: Trial, one: StartAlternative, whose: str) -> str:
     """Return the command with all fields of the limit, since it replaces the limit as a whole."""
-    request, pool = trial.wish, cluster.pool_of(trial)
+    request, pool = trial.request, cluster.pool_of(trial)
     path = (request.tenant, request.workspace) if whose == "workspace" else (request.tenant,)
     quota = cluster.pools[pool].shares.quotas.get(path, NO_QUOTA)
     of = f" --workspace {quote(request.workspace)}" if whose == "workspace" else ""

@@ -68,10 +68,10 @@ def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
 def _changed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContextManager[None]:
     match change:
         case FewerSlots(slots):
-            most = trial.wish.needs.max_slots if trial.wish.needs.is_elastic else slots
-            return _with_needs(cluster, trial, trial.wish.needs._replace(min_slots=slots, max_slots=most))
+            most = trial.request.needs.max_slots if trial.request.needs.is_elastic else slots
+            return _with_needs(cluster, trial, trial.request.needs._replace(min_slots=slots, max_slots=most))
         case AnyMachine():
-            return _with_needs(cluster, trial, trial.wish.needs._replace(where=None))
+            return _with_needs(cluster, trial, trial.request.needs._replace(where=None))
         case DifferentPolicy(part):
             return _with_part(cluster, trial, part)
         case DifferentMaximum(path, maximum):
@@ -83,8 +83,8 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[No
     queue = cluster.pools[cluster.pool_of(trial)].queue
     shapes = len(queue.shapes)
     submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
-    request = replace(trial.wish, needs=needs)
-    cluster.put_trial(changed(trial, wish=request, place=LAST, submitted_at=submitted_at))
+    request = replace(trial.request, needs=needs)
+    cluster.put_trial(changed(trial, request=request, place=LAST, submitted_at=submitted_at))
     try:
         yield
     finally:
@@ -94,7 +94,7 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[No
 
 @contextmanager
 def _with_part(cluster: Cluster, trial: Trial, part: ExperimentPolicy) -> Iterator[None]:
-    experiment, pool = trial.wish.experiment, cluster.pools[part.pool or cluster.pool_of(trial)]
+    experiment, pool = trial.request.experiment, cluster.pools[part.pool or cluster.pool_of(trial)]
     before, shapes = cluster.parts.get(experiment), len(pool.queue.shapes)
     default = cluster.policy_of(trial)
     cluster.put_experiment_policy(experiment, part)

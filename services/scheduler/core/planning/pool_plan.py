@@ -86,7 +86,7 @@ class PoolPlan:
         if not self.pool.policy.elastic:
             return
         trials = self.cluster.trials
-        served = {g.trial: g.placement for g in self.grants if trials[g.trial].wish.needs.is_elastic}
+        served = {g.trial: g.placement for g in self.grants if trials[g.trial].request.needs.is_elastic}
         if not is_due(self.cluster, self.pool, served, self.refusals.values()):
             return
         lending = assign_extra_slots(self.cluster, self.pool, served)
@@ -107,7 +107,7 @@ class PoolPlan:
         if not total and pool.waiting_auxiliary:
             waiting = max(waiting, 1)
         idle = self._free_before - self._granted_slots - self.kept.free_slots
-        requests = [self.cluster.trials[grant.trial].wish for grant in self.grants]
+        requests = [self.cluster.trials[grant.trial].request for grant in self.grants]
         on_one = [one for one in requests if pool.is_on_one(one.needs)]
         granted = Counter((pool.shares.leaf_of(one).workspace, one.needs.max_slots) for one in on_one)
         sizes = single_node_sizes(pool, granted)

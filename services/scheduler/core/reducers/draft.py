@@ -81,7 +81,7 @@ class Draft(Changes):
         self.usage_starts.append((run, now))
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
-        name = trial.wish.trial
+        name = trial.request.trial
         if lazily and name not in self.trials:
             self.lazy.add(name)
         elif not lazily and self.lazy:

@@ -32,8 +32,8 @@ def on_granted(
 ) -> Changes:
     """Create a run, which occupies its slots."""
     trial = cluster.trials[trial_id]
-    shares = tuple([_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement])
-    request = trial.wish
+    shares = tuple([_share(cluster.workers[worker], slots, trial.request) for worker, slots in placement])
+    request = trial.request
     grant = Grant(
         id=new.run,
         allocation=new.allocation,

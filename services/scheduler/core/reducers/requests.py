@@ -148,7 +148,7 @@ def _pass_on(draft: Draft, trial: Trial) -> None:
     run = draft.run(trial.run) if trial.run else None
     if run is None or run.is_ended:
         return
-    if trial.wish.wanted is DesiredState.PARK and not run.pause_asked:
+    if trial.request.wanted is DesiredState.PARK and not run.pause_asked:
         draft.put_run(changed(run, pause_asked=True))
     draft.want(run.workers)
 
@@ -157,10 +157,10 @@ def _close(draft: Draft, trial: Trial, now: datetime) -> None:
     """Close a request without a run that was stopped, parked or cancelled while it waited."""
     trial = trial.moved(RequestTrigger.CLOSED, now)
     draft.put_trial(trial)
-    draft.tell(Closed(trial, outcome_without_run(trial.wish.wanted)))
+    draft.tell(Closed(trial, outcome_without_run(trial.request.wanted)))
 
 
 def _refuse(draft: Draft, trial: Trial) -> None:
     trial = trial.moved(RequestTrigger.CLOSED)
     draft.put_trial(trial)
-    draft.tell(Closed(trial, "rejected", f"pool {trial.wish.pool} does not exist"))
+    draft.tell(Closed(trial, "rejected", f"pool {trial.request.pool} does not exist"))

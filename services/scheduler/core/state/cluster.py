@@ -147,17 +147,17 @@ class Cluster:
 
     def policy_of(self, trial: Trial) -> ExperimentPolicy:
         """Return the experiment's policy, or the pool's default."""
-        part = self.parts.get(trial.wish.experiment)
-        return part or ExperimentPolicy(self.pools[trial.wish.pool].policy.default_priority)
+        part = self.parts.get(trial.request.experiment)
+        return part or ExperimentPolicy(self.pools[trial.request.pool].policy.default_priority)
 
     def pool_of(self, trial: Trial) -> PoolName:
         """Return the pool of the trial's next run; the experiment may have been moved."""
-        part = self.parts.get(trial.wish.experiment)
-        return part.pool if part and part.pool else trial.wish.pool
+        part = self.parts.get(trial.request.experiment)
+        return part.pool if part and part.pool else trial.request.pool
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
         """Store a trial's new record and update the queue of its pool."""
-        name, experiment = trial.wish.trial, trial.wish.experiment
+        name, experiment = trial.request.trial, trial.request.experiment
         before = self.trials.get(name)
         if before is not None:
             self._count_waiting(before, -1)
@@ -176,7 +176,7 @@ class Cluster:
         else:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None
-        if run is not None and (before is None or before.wish is not trial.wish):
+        if run is not None and (before is None or before.request is not trial.request):
             self._charge(run)  # the new desired state may stop the run
         (self.unsaved.lazy_trials if lazily else self.unsaved.trials)[name] = None
 
@@ -304,8 +304,8 @@ class Cluster:
     def _count_waiting(self, trial: Trial, sign: int) -> None:
         if trial.state not in (RequestState.QUEUED, RequestState.AWAITING):
             return
-        part = self.parts.get(trial.wish.experiment)
-        name = part.pool if part and part.pool else trial.wish.pool
+        part = self.parts.get(trial.request.experiment)
+        name = part.pool if part and part.pool else trial.request.pool
         pool = self.pools.get(name)
         if pool is None:
             return
@@ -327,7 +327,7 @@ class Cluster:
             )
         if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
             return
-        if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
+        if trial is not None and trial.request.needs.is_elastic and not trial.is_closed:
             charge = pool.charges.get(grant.id)
             pool.elastic.hold(trial.id, int(charge.slots) if charge else 0, self.now_ms)
         self._touch(run)
@@ -346,4 +346,4 @@ def is_leaving(run: Run, trial: Trial | None) -> bool:
     """Whether the run was asked to end or is ending."""
     if run.state is not RunState.ACTIVE:
         return True
-    return trial is None or trial.wish.wanted is not DesiredState.RUN
+    return trial is None or trial.request.wanted is not DesiredState.RUN

@@ -70,7 +70,7 @@ def _look(
             spot = after_release(spot, hold.slot_ids, hold.part)
             continue
         trial = cluster.trials[run.trial]
-        if pool.policy.elastic and trial.wish.needs.is_elastic:
+        if pool.policy.elastic and trial.request.needs.is_elastic:
             extra = len(hold.slot_ids) - own_slots(run, trial)[worker.id]
             spot = spot._replace(free=spot.free + extra)
         freed = worker.freed_by(hold)

@@ -129,7 +129,7 @@ class MigrationSearch:
             return False
         if one.part or not 0 < one.here == one.slots:
             return False
-        return not self.cluster.trials[self.cluster.runs[one.run].trial].wish.needs.is_elastic
+        return not self.cluster.trials[self.cluster.runs[one.run].trial].request.needs.is_elastic
 
     def _moved(self, one: RunningAllocation) -> Migration | None:
         """Place the run elsewhere and take its slots in the plan."""
@@ -189,7 +189,7 @@ def _was_moved(run: Run) -> bool:
 
 
 def _ask(cluster: Cluster, run: Run) -> PlacementRequest:
-    request = cluster.trials[run.trial].wish
+    request = cluster.trials[run.trial].request
     return ask_of(request.tenant, request.needs)
 
 

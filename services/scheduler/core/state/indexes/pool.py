@@ -185,11 +185,11 @@ class Pool:
 
     def count(self, trial: Trial, part: ExperimentPolicy, sign: int) -> None:
         """Add a waiting request to the queue (+1) or remove it (-1)."""
-        needs = trial.wish.needs
+        needs = trial.request.needs
         if trial.state is RequestState.AWAITING:
             self.awaiting_slots += sign * needs.most
             return
-        leaf = self.leaf(trial.wish, part)
+        leaf = self.leaf(trial.request, part)
         if sign > 0:
             self.queue.add(trial, leaf)
         else:
