@@ -219,7 +219,7 @@ class Simulation:
         return machine is None or not machine.is_on
 
     def _switch_off(self, worker: WorkerId) -> None:
-        self.watch.on_gone(worker)
+        self.watch.on_machine_removed(worker)
         self.machines[worker].switch_off()
 
     def _warn(self, worker: WorkerId) -> None:
@@ -248,9 +248,9 @@ class Simulation:
                 self.wire.send(worker, node.name, partial(self._come, node, sighting))
 
     def _come(self, node: SchedulerProcess, sighting: ObservedSet) -> None:
-        node.hear(sighting)
+        node.on_observed_set(sighting)
         if node.is_up:
-            worker = sighting.heard.worker
+            worker = sighting.state.worker
             self.wire.send(node.name, worker, self.machines[worker].acknowledged)
 
     def _reaches_registry(self, worker: WorkerId) -> bool:

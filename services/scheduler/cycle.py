@@ -52,7 +52,7 @@ class LeaderTerm:
     run_traces: dict[TrialId, str | None] = field(default_factory=dict)
     refusals: dict[TrialId, WaitReason] = field(default_factory=dict)
     demands: dict[PoolName, Demand] = field(default_factory=dict)
-    told: dict[PoolName, tuple[Demand, float]] = field(default_factory=dict)
+    published_demands: dict[PoolName, tuple[Demand, float]] = field(default_factory=dict)
     demand_version: int = 0
     saved: asyncio.Event = field(default_factory=asyncio.Event)
     """Cleared while memory is ahead of the tables: no worker may learn of a grant that is not saved."""
@@ -110,12 +110,12 @@ class Cycle:
         while not ended.is_set():
             self._woken.clear()
             with metrics.CYCLE_DURATION.time():
-                await self.turn()
+                await self.run_once()
             if not self._events:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), TICK_S)
 
-    async def turn(self) -> None:
+    async def run_once(self) -> None:
         """Run one scheduling cycle."""
         # 1. Stop if the lease may be lost.
         _ = self._lease.epoch
@@ -183,7 +183,7 @@ class Cycle:
         now = self.clock.monotonic()
         due: dict[PoolName, Demand] = {}
         for pool, demand in self.term.demands.items():
-            published, at = self.term.told.get(pool, (None, 0.0))
+            published, at = self.term.published_demands.get(pool, (None, 0.0))
             if demand != published and (published is None or now - at >= PUBLISH_DEMAND_S):
                 due[pool] = demand
         return due
@@ -204,7 +204,7 @@ class Cycle:
         metrics.observe_grants(changes.facts)
         self.term.run_traces |= traces
         now = self.clock.monotonic()
-        self.term.told |= {pool: (demand, now) for pool, demand in demands.items()}
+        self.term.published_demands |= {pool: (demand, now) for pool, demand in demands.items()}
 
     async def _save(self, unit: Unit, changes: Unsaved) -> None:
         cluster = self.cluster

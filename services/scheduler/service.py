@@ -131,12 +131,12 @@ async def _lead(parts: LeaderDependencies, term: LeaderTerm, ended: asyncio.Even
     bus, database, units, clock = base.bus, base.database, base.units, base.clock
     dispatch = DesiredStateSender(bus, term, clock, lambda: parts.lease.held and not over.is_set())
     cycle = Cycle(term, units, parts.lease, clock, dispatch.send)
-    pulse = Heartbeats(bus, cycle, clock, dispatch)
-    dispatch.hear = pulse.hear
+    heartbeats = Heartbeats(bus, cycle, clock, dispatch)
+    dispatch.on_observed_set = heartbeats.on_observed_set
     joining = Joining(cycle, database, units, parts.issuer, parts.nats_url, clock)
     explaining = Explainer(cycle, database, clock)
     budgets = BudgetMonitor(cycle, database, units, clock)
-    queries = Queries(cycle, pulse, joining, explaining, budgets, database, clock)
+    queries = Queries(cycle, heartbeats, joining, explaining, budgets, database, clock)
     handlers = Handlers(cycle)
     events = base.consumer(handlers.events())
     deleting = DeletionLoop(units, NAME, DeletionOwner(cycle))
@@ -144,11 +144,11 @@ async def _lead(parts: LeaderDependencies, term: LeaderTerm, ended: asyncio.Even
     # Send every desired set again, because sets carry the new epoch.
     dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
     # One responder group per epoch: in a shared group a frozen leader would take heartbeats from its successor.
-    beats = Responder(bus, NAME, {ObservedSet: pulse.answer}, group=f"{NAME}.{term.epoch}")
+    beats = Responder(bus, NAME, {ObservedSet: heartbeats.answer}, group=f"{NAME}.{term.epoch}")
     async with Responder(bus, NAME, queries.answers()), beats:
         jobs = [
             cycle.run(over),
-            pulse.run(over),
+            heartbeats.run(over),
             events.run(over),
             commands.run(over),
             reconcile(cycle, database, over),

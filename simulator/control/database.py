@@ -139,7 +139,7 @@ class SchedulerDatabase:
         for reservation in self.reservations:
             cluster.apply(requests.on_reserved(cluster, reservation))
         for worker in sorted(self.workers.values(), key=lambda worker: worker.id):
-            if worker.liveness is not Liveness.GONE:
+            if worker.liveness is not Liveness.REMOVED:
                 cluster.put_worker(_copied(worker))
         for experiment, part in self.parts.items():
             cluster.put_experiment_policy(experiment, part)

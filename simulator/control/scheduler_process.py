@@ -127,9 +127,9 @@ class SchedulerProcess:
         for life, act in backlog:
             self._do(life, act)
 
-    def hear(self, sighting: ObservedSet) -> None:
+    def on_observed_set(self, sighting: ObservedSet) -> None:
         """Receive a worker's observed set."""
-        self._do(self._life, lambda: self.leader.hear(sighting) if self.leader else None)
+        self._do(self._life, lambda: self.leader.on_observed_set(sighting) if self.leader else None)
 
     # --- the leader's interface to its process
 

@@ -81,7 +81,7 @@ class TrialOwner:
             self.open += 1
             request = replace(request, request=request.request + 1)
         order.request = replace(request, version=request.version + 1, wanted=wanted)
-        self._watch.on_wished(trial, wanted)
+        self._watch.on_request_changed(trial, wanted)
         self._want(order)
 
     def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:

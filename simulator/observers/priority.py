@@ -27,7 +27,7 @@ class PriorityNeverInverted(Invariant):
 
     words = "priority never inverted"
 
-    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+    def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:
             if signal.for_trial is None or signal.because == "defragment":
                 continue

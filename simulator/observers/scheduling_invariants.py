@@ -189,7 +189,7 @@ class NoHealthyRunKilled(Invariant):
     def on_trouble(self, worker: WorkerId) -> None:
         self._excused |= {run.id for run in self._live.values() if worker in run.workers}
 
-    def on_gone(self, worker: WorkerId) -> None:
+    def on_machine_removed(self, worker: WorkerId) -> None:
         self.on_trouble(worker)
         self._removed.add(worker)
 
@@ -202,11 +202,11 @@ class NoHealthyRunKilled(Invariant):
             elif isinstance(fact, Ended):
                 self._judge_end(fact)
 
-    def on_wished(self, trial: TrialId, wanted: DesiredState) -> None:
+    def on_request_changed(self, trial: TrialId, wanted: DesiredState) -> None:
         if wanted is not DesiredState.RUN:
             self._ended.add(trial)
 
-    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+    def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         self._excused |= {signal.run for signal in planned.signals}
         self._excused |= {resize.run for resize in planned.resizes}
 

@@ -11,7 +11,7 @@ class WholeTimeSlices(Invariant):
 
     words = "no time slice cut short"
 
-    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+    def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:
             run, policy = cluster.runs[signal.run], cluster.pools[cluster.runs[signal.run].pool].policy
             if signal.because != "turn" or signal.for_trial is None:

@@ -258,7 +258,7 @@ class Searcher:
                 item = self.items[trial.id] = row.submission.item(trial, self._agenda.now_ms, source)
                 self.rows.whose[trial.id] = row.experiment.id, number
                 self.ties.watch.on_arrived(trial.id, row.tenant, item)
-            self.ties.watch.on_wished(trial.id, trial.wanted)
+            self.ties.watch.on_request_changed(trial.id, trial.wanted)
             self.rows.outbox.append((self._request(row, trial), _part(row.submission)))
 
     def _request(self, row: Row, trial: Trial) -> TrialRequest:

@@ -29,7 +29,7 @@ from tests.support.policies import plain
 POOL = PoolName("default")
 EVERY_FAULT: tuple[Fault, ...] = get_args(Fault)
 MINUTE_MS = 60_000
-REAL = Tempo(turn_ms=5, commit_ms=5, tick_ms=1000, beat_ms=1000)
+REAL = Tempo(cycle_delay_ms=5, commit_ms=5, tick_ms=1000, beat_ms=1000)
 SLOTS = (1, 2, 2, 4, 8)
 MACHINES = [
     Kind(WorkerId(f"w{number}"), POOL, slots, labels=(("rack", f"r{number % 2}"),))

@@ -49,7 +49,7 @@ class Queries:
     """One method per query."""
 
     cycle: Cycle
-    pulse: Heartbeats
+    heartbeats: Heartbeats
     joining: Joining
     explaining: Explainer
     budgets: BudgetMonitor
@@ -83,7 +83,7 @@ class Queries:
         refresh(cluster)
         pools = tuple(pool_view(cluster, pool) for pool in open_pools(cluster.pools).values())
         present = [
-            worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
+            worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.REMOVED
         ]
         return ClusterView(pools=pools, workers=tuple(self._worker_view(worker) for worker in present))
 
@@ -150,7 +150,7 @@ class Queries:
             gangs=carried.gangs,
             tenant=carried.tenant,
             slot_kind=worker.kind,
-            last_heard=self.pulse.last_heard(worker.id) or worker.joined_at or now,
+            last_heard=self.heartbeats.last_heartbeat(worker.id) or worker.joined_at or now,
             isolated_user=worker.is_isolated,
             labels=dict(worker.labels),
             slot_ids=worker.slot_ids,
@@ -160,7 +160,7 @@ class Queries:
 
 
 def _is_present(worker: Worker, pool: Pool) -> bool:
-    return worker.pool == pool.policy.name and worker.liveness is not Liveness.GONE
+    return worker.pool == pool.policy.name and worker.liveness is not Liveness.REMOVED
 
 
 def pool_view(cluster: Cluster, pool: Pool) -> PoolView:

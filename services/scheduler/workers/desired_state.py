@@ -34,7 +34,7 @@ class DesiredStateSender:
         may_send: Whether the lease is still held.
 
     Attributes:
-        hear: Receives a worker's reply, which is an observed set.
+        on_observed_set: Receives a worker's reply, which is an observed set.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class DesiredStateSender:
         self._bus = bus
         self._term = term
         self._clock = clock
-        self.hear: Callable[[ObservedSet], None] = lambda _: None
+        self.on_observed_set: Callable[[ObservedSet], None] = lambda _: None
         self._may_send = may_send
         self._sequence = 0
         self._is_closed = False
@@ -87,7 +87,7 @@ class DesiredStateSender:
             self._sent_at[worker] = self._clock.monotonic()
             try:
                 faults.point(BEFORE_DESIRED)
-                self.hear(await self._bus.desire(self._set_for(worker)))
+                self.on_observed_set(await self._bus.desire(self._set_for(worker)))
                 delay_s = FIRST_RETRY_S
             except MusterError as error:
                 # Retry. A silent worker is declared lost by its lease, not here.

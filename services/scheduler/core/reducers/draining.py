@@ -20,7 +20,7 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
     changes nothing."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
-    if worker is None or worker.liveness is Liveness.GONE:
+    if worker is None or worker.liveness is Liveness.REMOVED:
         return draft
     trigger = DrainTrigger.UNDO if undo else DrainTrigger.DRAIN
     worker = replace(worker, drain=DRAIN.next(worker.drain, trigger))

@@ -62,7 +62,7 @@ class Pool:
         elastic: Reports and usage of elastic trials.
         standing: In pools that preempt: the runs that could be asked to yield.
         turns: When experiments last yielded; shared by all pools.
-        unheard: Workers that existed when the term began and have sent no heartbeat since.
+        silent_workers: Workers that existed when the term began and have sent no heartbeat since.
         runs: Runs that hold something. Those in `leaving` were asked to end, or are ending.
         reserved: From the last plan.
         reservations: Reservations that are not over.

@@ -18,13 +18,13 @@ class Liveness(StrEnum):
     JOINED = "joined"
     READY = "ready"
     LOST = "lost"
-    GONE = "gone"
+    REMOVED = "gone"
 
 
 class LivenessTrigger(StrEnum):
     """Triggers of state changes."""
 
-    HEARD = "heard"
+    HEARTBEAT = "heartbeat"
     SILENT = "silent"
     REMOVED = "removed"
 
@@ -50,16 +50,16 @@ LIVENESS = StateMachine(
     name="worker",
     initial=_L.JOINED,
     table={
-        (_L.JOINED, _H.HEARD): _L.READY,
+        (_L.JOINED, _H.HEARTBEAT): _L.READY,
         (_L.JOINED, _H.SILENT): _L.LOST,
         (_L.READY, _H.SILENT): _L.LOST,
-        (_L.LOST, _H.HEARD): _L.READY,
-        (_L.JOINED, _H.REMOVED): _L.GONE,
-        (_L.READY, _H.REMOVED): _L.GONE,
-        (_L.LOST, _H.REMOVED): _L.GONE,
+        (_L.LOST, _H.HEARTBEAT): _L.READY,
+        (_L.JOINED, _H.REMOVED): _L.REMOVED,
+        (_L.READY, _H.REMOVED): _L.REMOVED,
+        (_L.LOST, _H.REMOVED): _L.REMOVED,
     },
-    ignored={(_L.READY, _H.HEARD), (_L.LOST, _H.SILENT)},
-    final={_L.GONE},
+    ignored={(_L.READY, _H.HEARTBEAT), (_L.LOST, _H.SILENT)},
+    final={_L.REMOVED},
 )
 _D, _R = Drain, DrainTrigger
 DRAIN = StateMachine(
@@ -125,7 +125,7 @@ class Worker:
     all versions share.
 
     Attributes:
-        is_heard: It has sent a heartbeat to this leader; nothing is granted before.
+        has_heartbeat: It has sent a heartbeat to this leader; nothing is granted before.
         disabled: Slots that accept no work.
         trouble: Why it cannot start runs now, as it reports.
         is_leaving: Its provider reclaims it; repeated with each heartbeat.
