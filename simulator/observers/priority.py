@@ -76,7 +76,7 @@ def _since_ms(cluster: Cluster, trial: Trial) -> int:
     submitted_ms = milliseconds(trial.submitted_at or trial.since)
     if cluster.pools[cluster.pool_of(trial)].policy.quantum is None:
         return submitted_ms
-    return max(submitted_ms, cluster.turns.last_yield_ms(trial.request.experiment))
+    return max(submitted_ms, cluster.yield_times.last_yield_ms(trial.request.experiment))
 
 
 def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:

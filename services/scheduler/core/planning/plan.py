@@ -23,7 +23,7 @@ class SchedulingPlan:
     """The result of planning.
 
     Attributes:
-        refusals: Why each examined request was not served; `refusals.explain` turns a reason into text.
+        refusals: Why each examined request was not served; `wait_reasons.explain` turns a reason into text.
         reserved: The head of the queue in each planned pool, and the machines reserved for it.
         turning: Pools with more runs whose time slice may have ended than one plan examines.
     """
@@ -61,7 +61,7 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
             planned = PoolPlan(cluster, pool)
             planned.serve()
             demand[name] = planned.demand()
-            planned.lend()
+            planned.distribute_extra_slots()
             if is_carried_out:
                 planned.keep_granted()
         grants += planned.grants

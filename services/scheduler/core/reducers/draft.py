@@ -94,7 +94,7 @@ class Draft(Changes):
     def learn_report(self, trial: TrialId, report: Report) -> None:
         self.reports.append((trial, report))
 
-    def tell(self, fact: Fact) -> None:
+    def emit(self, fact: Fact) -> None:
         """Publish an event."""
         self.facts.append(fact)
 

@@ -64,9 +64,9 @@ def emit_worker(draft: Draft, worker: Worker) -> None:
     """Store and publish a changed worker. For a drained worker the drained event is repeated, because the newer
     record would otherwise hide it."""
     draft.worker_rows[worker.id] = None
-    draft.tell(WorkerUp(worker))
+    draft.emit(WorkerUp(worker))
     if worker.drain is Drain.DRAINED:
-        draft.tell(WorkerEmptied(worker))
+        draft.emit(WorkerEmptied(worker))
 
 
 def finish(draft: Draft, worker: Worker) -> None:
@@ -78,4 +78,4 @@ def finish(draft: Draft, worker: Worker) -> None:
     worker = replace(worker, drain=DRAIN.next(worker.drain, DrainTrigger.EMPTIED))
     draft.put_worker(worker)
     draft.worker_rows[worker.id] = None
-    draft.tell(WorkerEmptied(worker))
+    draft.emit(WorkerEmptied(worker))

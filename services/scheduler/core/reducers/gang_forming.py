@@ -2,7 +2,7 @@
 
 Until it is complete a run holds both its previous and its new slots (`shares`); `target` lists the future
 members. Slots that it gives up are free once their workers report so. A lost member leaves immediately, and the
-others form without it. A gang that broke without losing a member re-forms unchanged. `lending` plans resizes;
+others form without it. A gang that broke without losing a member re-forms unchanged. `extra_slots` plans resizes;
 `allocations` and `run_ends` apply the workers' reports.
 """
 
@@ -117,7 +117,7 @@ def finish_if_formed(draft: Draft, run: Run, now: datetime) -> None:
     )
     run = changed(run, gang=gang)
     _keep(draft, run, now)
-    draft.tell(Resized(run, draft.trial(run.trial)))
+    draft.emit(Resized(run, draft.trial(run.trial)))
 
 
 def reform_if_broken(draft: Draft, run: Run, now: datetime) -> None:

@@ -55,7 +55,7 @@ def on_granted(
     granted = trial.moved(RequestTrigger.GRANTED, now, runs=grant.number, run=grant.id)
     draft.put_trial(granted)
     draft.want([share.worker for share in shares])
-    draft.tell(Granted(run, granted, trial.since))
+    draft.emit(Granted(run, granted, trial.since))
     return draft
 
 

@@ -157,10 +157,10 @@ def _close(draft: Draft, trial: Trial, now: datetime) -> None:
     """Close a request without a run that was stopped, parked or cancelled while it waited."""
     trial = trial.moved(RequestTrigger.CLOSED, now)
     draft.put_trial(trial)
-    draft.tell(Closed(trial, outcome_without_run(trial.request.wanted)))
+    draft.emit(Closed(trial, outcome_without_run(trial.request.wanted)))
 
 
 def _refuse(draft: Draft, trial: Trial) -> None:
     trial = trial.moved(RequestTrigger.CLOSED)
     draft.put_trial(trial)
-    draft.tell(Closed(trial, "rejected", f"pool {trial.request.pool} does not exist"))
+    draft.emit(Closed(trial, "rejected", f"pool {trial.request.pool} does not exist"))

@@ -75,7 +75,7 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> Changes:
     for allocation in worker.held:
         draft.release(worker_id, allocation)
     worker = _moved(draft, worker, LivenessTrigger.REMOVED)
-    draft.tell(WorkerRemoved(worker, REMOVED))
+    draft.emit(WorkerRemoved(worker, REMOVED))
     return draft
 
 
@@ -84,13 +84,13 @@ def on_lost_for_good(cluster: Cluster, worker_id: WorkerId, reason: str) -> Chan
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is not None and worker.liveness is Liveness.LOST:
-        draft.tell(WorkerRemoved(worker, reason))
+        draft.emit(WorkerRemoved(worker, reason))
     return draft
 
 
 def _lose(draft: Draft, worker: Worker, reason: str, now: datetime) -> Worker:
     worker = _moved(draft, worker, LivenessTrigger.SILENT)
-    draft.tell(WorkerDown(worker, reason))
+    draft.emit(WorkerDown(worker, reason))
     for run in draft.runs_on(worker.id):
         run_ends.lose_member(draft, run, worker.id, reason, now)
     return worker

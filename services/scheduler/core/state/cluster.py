@@ -56,7 +56,7 @@ class Cluster:
         self.runs_on = self.machines.runs_on
         self.closed: dict[WorkerId, None] = {}
         self.ledger = UsageLedger()
-        self.turns = YieldTimes()
+        self.yield_times = YieldTimes()
         self.lengths, self.pauses = RunDurations(), PauseDurations()
         self.now_ms = 0
         self.unsaved = Unsaved()
@@ -133,7 +133,7 @@ class Cluster:
         """Add a pool or replace its policy. Waiting requests and runs stay."""
         pool = self.pools.get(policy.name)
         if pool is None:
-            pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.turns)
+            pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.yield_times)
         pool.apply_policy(policy, self.now_ms)
         for worker in list(self.workers.values()):
             if worker.pool == policy.name:
@@ -163,7 +163,7 @@ class Cluster:
             self._count_waiting(before, -1)
         self.trials[name] = trial
         self._count_waiting(trial, +1)
-        self.turns.follow(trial)
+        self.yield_times.follow(trial)
         live = self.live.setdefault(experiment, {})
         if trial.is_closed:
             live.pop(name, None)

@@ -61,7 +61,7 @@ def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[Wait
     """Whether a plan distributes extra slots. With few elastic trials it always does. With many, where the
     distribution costs more than the rest of the plan, it does when an elastic request was served, a request
     waits for preempted slots, or a new step begins."""
-    if served or not pool.is_lending:
+    if served or not pool.allows_extra_slots:
         return bool(served)
     is_new_step = pool.elastic.assigned_step != cluster.now_ms // STEP_MS
     return len(pool.elastic.of) <= FEW or is_new_step or "preempting" in refusals

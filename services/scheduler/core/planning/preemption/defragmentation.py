@@ -98,9 +98,9 @@ class MigrationSearch:
     def _cleared(self, worker: WorkerId, slots: int) -> tuple[Migration, ...]:
         """Return the runs to migrate so that the request gets this many slots there; on another tenant's
         machine all of them."""
-        spot, standers = self.later.get(worker), self.pool.standing.on(worker)
+        spot, allocations = self.later.get(worker), self.pool.running_allocations.on(worker)
         assert spot is not None
-        movable = [one for one in standers if self._is_movable(one)]
+        movable = [one for one in allocations if self._is_movable(one)]
         if spot.owner not in (None, self.ask.tenant):
             chosen = movable if len(movable) == spot.holds else []
         else:

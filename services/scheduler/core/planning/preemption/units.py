@@ -14,7 +14,7 @@ from shared.messages.specs import WHOLE_SLOT
 class PreemptionUnit:
     """Runs that must be preempted together, and the slots that they free. Never empty."""
 
-    standers: tuple[RunningAllocation, ...]
+    allocations: tuple[RunningAllocation, ...]
     slots: int
 
 
@@ -40,7 +40,7 @@ def units_of(
             continue
         if sharers:
             units.append(PreemptionUnit(tuple(sharers), 1))
-    return sorted(units, key=lambda unit: max(order(one) for one in unit.standers))
+    return sorted(units, key=lambda unit: max(order(one) for one in unit.allocations))
 
 
 def _is_cleared(room: SharedSlot, sharers: Iterable[RunningAllocation]) -> bool:

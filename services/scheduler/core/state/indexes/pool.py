@@ -60,21 +60,21 @@ class Pool:
     Attributes:
         later: In pools that preempt: the capacity once all leaving runs and all extra slots are released.
         elastic: Reports and usage of elastic trials.
-        standing: In pools that preempt: the runs that could be asked to yield.
-        turns: When experiments last yielded; shared by all pools.
+        running_allocations: In pools that preempt: the runs that could be asked to yield.
+        yield_times: When experiments last yielded; shared by all pools.
         silent_workers: Workers that existed when the term began and have sent no heartbeat since.
         runs: Runs that hold something. Those in `leaving` were asked to end, or are ending.
         reserved: From the last plan.
         reservations: Reservations that are not over.
         spending: Budget spending; it applies only while the pool's machines have a price.
-        turned_step: The step of the last plan that searched all runs with an expired time slice.
+        time_slice_step: The step of the last plan that searched all runs with an expired time slice.
     """
 
     policy: PoolPolicy
     capacity: CapacityIndex
-    turns: YieldTimes
+    yield_times: YieldTimes
     later: CapacityIndex | None = None
-    standing: RunningAllocations = field(default_factory=RunningAllocations)
+    running_allocations: RunningAllocations = field(default_factory=RunningAllocations)
     shares: SlotShares = field(default_factory=SlotShares)
     queue: Queue = field(default_factory=Queue)
     runs: dict[RunId, None] = field(default_factory=dict)
@@ -105,14 +105,14 @@ class Pool:
         return self.policy.is_closing and not (len(self.capacity) or self.runs or len(self.queue))
 
     @property
-    def is_lending(self) -> bool:
+    def allows_extra_slots(self) -> bool:
         """Whether runs may hold extra slots."""
         return self.policy.elastic and bool(self.elastic.of)
 
     @property
     def moves_in_steps(self) -> bool:
         """Whether the plan may change through the passing of time alone."""
-        if self.is_lending or self.reservations:
+        if self.allows_extra_slots or self.reservations:
             return True
         is_timed = self.policy.min_run > timedelta(0) or bool(self.policy.quantum) or self.policy.defragment
         return len(self.queue) > 0 and (self.shares.history is not None or is_timed)
@@ -122,7 +122,7 @@ class Pool:
         self.policy = policy
         self.capacity = capacity_of(policy)
         self.later = capacity_of(policy) if policy.preempts else None
-        self.standing = RunningAllocations()
+        self.running_allocations = RunningAllocations()
         self.apply_spending(self.spending)
         history = self.shares.history
         if policy.order != "fair_share":
