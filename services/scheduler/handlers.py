@@ -77,12 +77,12 @@ class Handlers:
     async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
         stored = [_stored_request(delivery) for delivery in batch]
         await save_requests(unit.connection, stored)
-        parts = await self._parts_of(unit, stored)
-        emit_first_policies(unit, parts)
+        policies = await self._policies_of(unit, stored)
+        emit_first_policies(unit, policies)
         known = await self._known(unit, stored)
 
         async def take_up() -> None:
-            self.cycle.push(lambda cycle: _take_up(cycle, stored, parts, known))
+            self.cycle.push(lambda cycle: _take_up(cycle, stored, policies, known))
 
         unit.then(take_up)
 
@@ -169,7 +169,7 @@ class Handlers:
 
         return take_up
 
-    async def _parts_of(
+    async def _policies_of(
         self, unit: Unit, stored: list[StoredRequest]
     ) -> dict[ExperimentId, tuple[ExperimentPolicy, int]]:
         """Store the policy of each experiment that is not in memory, from its first request, and return it with
@@ -179,7 +179,7 @@ class Handlers:
         for one in stored:
             request, share = one.request, one.spec.share
             pool = cluster.pools.get(request.pool)
-            if request.experiment not in cluster.parts and pool is not None:
+            if request.experiment not in cluster.policies and pool is not None:
                 priority = share.priority or pool.policy.default_priority
                 unknown[request.experiment] = ExperimentPolicy(priority, share.weight, share.max_slots)
         if not unknown or unit.tenant is None:
@@ -212,12 +212,12 @@ def apply_requests(cycle: Cycle, stored: list[StoredRequest]) -> None:
 def _take_up(
     cycle: Cycle,
     stored: list[StoredRequest],
-    parts: dict[ExperimentId, tuple[ExperimentPolicy, int]],
+    policies: dict[ExperimentId, tuple[ExperimentPolicy, int]],
     known: list[Trial],
 ) -> None:
-    for experiment, (part, _) in parts.items():
-        if experiment not in cycle.cluster.parts:
-            cycle.cluster.put_experiment_policy(experiment, part)
+    for experiment, (policy, _) in policies.items():
+        if experiment not in cycle.cluster.policies:
+            cycle.cluster.put_experiment_policy(experiment, policy)
     for trial in known:
         if trial.id not in cycle.cluster.trials and trial.is_closed:
             cycle.cluster.put_trial(trial, lazily=True)

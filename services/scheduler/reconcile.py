@@ -62,7 +62,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
         missed = [trial for trial, version in versions.items() if _is_unknown(cycle, trial, version)]
         late = await load_requests(connection, missed) if missed else []
         known = await load_known(connection, [one.request.trial for one in late]) if late else {}
-        parts = await load_policies(connection, {one.request.experiment for one in late}) if late else {}
+        policies = await load_policies(connection, {one.request.experiment for one in late}) if late else {}
         settled = await load_settled(connection, awaited) if awaited else {}
         workers = await load_worker_commands(connection)
         disabled = await load_disabled(connection)
@@ -70,9 +70,9 @@ async def _once(cycle: Cycle, database: Database) -> None:
         rules = await late_edits.load_rules(connection, cluster, cycle.clock.now())
 
     def take_up(cycle: Cycle) -> None:
-        for experiment, part in parts.items():
-            if experiment not in cycle.cluster.parts:
-                cycle.cluster.put_experiment_policy(experiment, part)
+        for experiment, policy in policies.items():
+            if experiment not in cycle.cluster.policies:
+                cycle.cluster.put_experiment_policy(experiment, policy)
         for trial in known.values():
             if trial.id not in cycle.cluster.trials and trial.is_closed:
                 cycle.cluster.put_trial(trial, lazily=True)

@@ -47,7 +47,7 @@ class SchedulerDatabase:
     pools: dict[PoolName, PoolPolicy] = field(default_factory=dict)
     quotas: dict[Path, Quota] = field(default_factory=dict)
     reservations: list[Reservation] = field(default_factory=list)
-    parts: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
+    policies: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
     wanted: dict[TrialId, TrialRequest] = field(default_factory=dict)
     wanted_at_ms: dict[TrialId, int] = field(default_factory=dict)
     trials: dict[TrialId, Trial] = field(default_factory=dict)
@@ -141,8 +141,8 @@ class SchedulerDatabase:
         for worker in sorted(self.workers.values(), key=lambda worker: worker.id):
             if worker.liveness is not Liveness.REMOVED:
                 cluster.put_worker(_copied(worker))
-        for experiment, part in self.parts.items():
-            cluster.put_experiment_policy(experiment, part)
+        for experiment, experiment_policy in self.policies.items():
+            cluster.put_experiment_policy(experiment, experiment_policy)
         trials = [trial for trial in self.trials.values() if self._is_needed(trial)]
         awaited = {t.awaited.run for t in trials if t.awaited is not None and self._is_awaited(t.awaited)}
         by_token = sorted(self.runs.values(), key=lambda run: run.token)

@@ -109,12 +109,12 @@ class Leader:
         self._events.append(event)
         self._wake()
 
-    def apply_request(self, request: TrialRequest, part: ExperimentPolicy) -> None:
+    def apply_request(self, request: TrialRequest, policy: ExperimentPolicy) -> None:
         """Apply a request that a handler has stored."""
 
         def apply(cluster: Cluster, now: datetime) -> None:
-            if request.experiment not in cluster.parts:
-                cluster.put_experiment_policy(request.experiment, part)
+            if request.experiment not in cluster.policies:
+                cluster.put_experiment_policy(request.experiment, policy)
             before = self.process.records.trials.get(request.trial)
             if before is not None and before.is_closed and request.trial not in cluster.trials:
                 # the trial of an earlier request that has left memory
@@ -168,7 +168,7 @@ class Leader:
         for request in records.late_requests(self.process.agenda.now_ms - 60_000):
             known = cluster.trials.get(request.trial)
             if known is None or known.request.version < request.version:
-                self.apply_request(request, records.parts[request.experiment])
+                self.apply_request(request, records.policies[request.experiment])
         awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
         for run in awaited:
             missing = (

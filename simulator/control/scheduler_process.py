@@ -24,10 +24,10 @@ RECONCILE_MS = 5000
 
 @dataclass(frozen=True, slots=True)
 class TrialWanted:
-    """`trial.wanted`. `part`: the experiment's policy, unless it has one."""
+    """`trial.wanted`. `policy`: the experiment's policy, unless it has one."""
 
     request: TrialRequest
-    part: ExperimentPolicy
+    policy: ExperimentPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +245,12 @@ class SchedulerProcess:
         """Run the transaction for a message; the inbox drops repeated ones."""
         records = self.records
         match message:
-            case TrialWanted(request, part):
+            case TrialWanted(request, policy):
                 if not records.is_first(f"{request.trial}:{request.version}"):
                     return None
                 records.save_request(request, self.agenda.now_ms)
-                part = records.parts.setdefault(request.experiment, part)
-                return lambda leader: leader.apply_request(request, part)
+                policy = records.policies.setdefault(request.experiment, policy)
+                return lambda leader: leader.apply_request(request, policy)
             case Settled(id_, run):
                 if not records.is_first(id_):
                     return None

@@ -110,14 +110,14 @@ class TrialOwner:
 
     def _want(self, order: Order) -> None:
         item = order.item
-        part = ExperimentPolicy(
+        policy = ExperimentPolicy(
             item.priority or DEFAULT_PRIORITY,
             item.weight,
             item.experiment_max_slots,
             None,
             item.max_concurrent_trials,
         )
-        self._stream.publish(TrialWanted(order.request, part))
+        self._stream.publish(TrialWanted(order.request, policy))
 
 
 def tenant_id(name: str) -> TenantId:

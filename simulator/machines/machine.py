@@ -32,7 +32,7 @@ class MachineLinks:
     """Connections that all machines share.
 
     Attributes:
-        tell: Sends an observed set to the leaders.
+        send: Sends an observed set to the leaders.
         reach_registry: Whether the registry can be reached from this machine now.
     """
 
@@ -40,7 +40,7 @@ class MachineLinks:
     training: Training
     registry: Registry
     watch: Observer
-    tell: Callable[[WorkerId, ObservedSet], None]
+    send: Callable[[WorkerId, ObservedSet], None]
     reach_registry: Callable[[WorkerId], bool]
 
 
@@ -174,7 +174,7 @@ class Machine:
             elif local.phase == "ready":
                 self._start_when_met(local)
         elif is_new:
-            self._ties.training.tell(wanted.run, self.kind.name, local.wanted, decide_at)
+            self._ties.training.signal(wanted.run, self.kind.name, local.wanted, decide_at)
 
     def _drop(self, local: Local) -> None:
         local.is_dropped = True
@@ -271,7 +271,7 @@ class Machine:
 
     def _report(self) -> None:
         if self.is_on:
-            self._ties.tell(self.kind.name, self._sighting())
+            self._ties.send(self.kind.name, self._sighting())
 
     def _sighting(self, answers: int | None = None) -> ObservedSet:
         self._sequence += 1

@@ -159,7 +159,7 @@ class Training:
         if not attempt.members:
             self._attempts.pop(allocation, None)
 
-    def tell(self, run: Run, worker: WorkerId, signal: Signal, decide_at: float | None) -> None:
+    def signal(self, run: Run, worker: WorkerId, signal: Signal, decide_at: float | None) -> None:
         """Signal a machine's ranks to stop or to continue; only rank 0 decides."""
         attempt = self._attempts.get(run.allocation)
         if attempt is None or worker != attempt.run.chief:

@@ -9,7 +9,7 @@ from simulator.observers.invariant import Invariant
 class WhereWanted(Invariant):
     """No run is granted on a machine that lacks a required label or is excluded."""
 
-    words = "labels respected"
+    rule = "labels respected"
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:

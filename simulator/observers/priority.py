@@ -25,7 +25,7 @@ class PriorityNeverInverted(Invariant):
     preempted for an equally or less important request, except for borrowed slots, or for a peer at the end of a
     time slice."""
 
-    words = "priority never inverted"
+    rule = "priority never inverted"
 
     def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:

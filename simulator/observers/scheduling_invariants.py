@@ -60,7 +60,7 @@ class OneGrantPerSlot(Invariant):
     """In the scheduler's tables: from the commit of the grant until the worker has released the slots, or the
     run has ended."""
 
-    words = SHARED
+    rule = SHARED
 
     def __init__(self) -> None:
         self._holders = _Holders()
@@ -85,7 +85,7 @@ class OneRunPerSlot(Invariant):
     """On the machines: ranks of two runs never use one slot at the same time, unless they share it and belong
     to one tenant."""
 
-    words = SHARED
+    rule = SHARED
 
     def __init__(self) -> None:
         self._users = _Holders()
@@ -101,7 +101,7 @@ class OneRunPerSlot(Invariant):
 class WholeGangs(Invariant):
     """All ranks are granted together, and no member keeps training after the others are lost."""
 
-    words = "gangs whole"
+    rule = "gangs whole"
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
@@ -118,7 +118,7 @@ class WholeGangs(Invariant):
 class KeptQuotas(Invariant):
     """No grant takes a tenant, a workspace or an experiment above its limit. Released slots do not count."""
 
-    words = "quotas kept"
+    rule = "quotas kept"
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         granted = [fact.run for fact in changes.facts if isinstance(fact, Granted)]
@@ -126,9 +126,9 @@ class KeptQuotas(Invariant):
             return
         held, runs = _holders(cluster)
         for run in granted:
-            part = cluster.parts.get(run.experiment)
-            self._check(run.experiment, held, part.max_slots if part else None)
-            self._check(run.experiment, runs, part.max_trials if part else None)
+            policy = cluster.policies.get(run.experiment)
+            self._check(run.experiment, held, policy.max_slots if policy else None)
+            self._check(run.experiment, runs, policy.max_trials if policy else None)
             quotas = cluster.pools[run.pool].shares.quotas
             for path in ((run.tenant,), (run.tenant, run.grant.workspace)):
                 quota = quotas.get(path)
@@ -142,7 +142,7 @@ class KeptQuotas(Invariant):
 class NothingLost(Invariant):
     """Each request closes once, in the tables and for the searcher. `check_end` checks it at the end."""
 
-    words = "nothing lost: each request closes once"
+    rule = "nothing lost: each request closes once"
 
     def __init__(self) -> None:
         self._closed: set[tuple[TrialId, int]] = set()
@@ -176,7 +176,7 @@ class NoHealthyRunKilled(Invariant):
     """A run ends by itself, because its owner or a more important request wants it, or because one of its
     machines really failed."""
 
-    words = "no healthy run killed for the control plane's sake"
+    rule = "no healthy run killed for the control plane's sake"
 
     def __init__(self) -> None:
         self._live: dict[RunId, Run] = {}

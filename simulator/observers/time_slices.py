@@ -9,7 +9,7 @@ class WholeTimeSlices(Invariant):
     """A run yields only to another experiment, only after it has had its slots for a quantum and for `min_run`
     and has saved a checkpoint, and never if its trial has ignored the signal before."""
 
-    words = "no time slice cut short"
+    rule = "no time slice cut short"
 
     def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:

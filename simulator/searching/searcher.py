@@ -47,14 +47,14 @@ class SearcherLinks:
 
     Attributes:
         is_up: Whether the database answers.
-        tell: Sends a verdict to a worker; it may be lost.
+        send_verdict: Sends a verdict to a worker; it may be lost.
     """
 
     wire: SimulatedBus
     requests: SimulatedStream[SchedulerMessage]
     watch: Observer
     is_up: Callable[[], bool]
-    tell: Callable[[WorkerId, Verdict], None]
+    send_verdict: Callable[[WorkerId, Verdict], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,9 @@ class Searcher:
         name = ExperimentId(derived_id(tenant, "experiment", f"{submission.name} {number}"))
         self.rows.experiments[name] = Row(tenant, submission, Experiment(name, number, self._agenda.now))
         submitted = self._agenda.now
-        begin = lambda changes: on_submission(changes, Submitted(submission.warmth, submitted, self._price))  # noqa: E731
+        begin = lambda changes: on_submission(
+            changes, Submitted(submission.prior_observations, submitted, self._price)
+        )
         self._gateway.publish(_Task(f"submission {number}", name, begin))
 
     def _receive(
@@ -218,7 +220,7 @@ class Searcher:
         for task in tasks:
             task.acknowledge()
         for worker, verdict in verdicts:
-            self.ties.tell(worker, verdict)
+            self.ties.send_verdict(worker, verdict)
         self._publish()
         self._is_busy = bool(self._tasks)
         if self._tasks:
@@ -281,8 +283,8 @@ class Searcher:
         )
 
     def _publish(self) -> None:
-        for request, part in self.rows.take_outbox():
-            self.ties.requests.publish(TrialWanted(request, part))
+        for request, policy in self.rows.take_outbox():
+            self.ties.requests.publish(TrialWanted(request, policy))
 
     def _reaches(self, point: str) -> bool:
         if self.dies_at is None or self.dies_at[0] != point:

@@ -42,14 +42,14 @@ def filter_page(
 
 
 def arrange(
-    term: LeaderTerm, places: Iterable[QueuePosition], wanted: ListQuery
+    term: LeaderTerm, positions: Iterable[QueuePosition], wanted: ListQuery
 ) -> tuple[list[QueuePosition], str | None]:
     """Return a sorted page of requests and the cursor of the next.
 
     Raises:
         Rejected: There are too many requests to sort.
     """
-    every = list(places)
+    every = list(positions)
     if len(every) > MOST_SORTED:
         raise Rejected(
             "too_many_values",

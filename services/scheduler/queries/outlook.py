@@ -143,7 +143,7 @@ class _OutlookWriter:
         )
 
     def _request(self, trial: Trial, needs: SlotNeeds, slots: int, least: int) -> OutlookRequest:
-        wanted, part, where = (
+        wanted, policy, where = (
             trial.request,
             self.cluster.policy_of(trial),
             needs.where or PlacementConstraint(),
@@ -152,10 +152,10 @@ class _OutlookWriter:
             tenant=self.numbers.of_tenant(wanted.tenant),
             workspace=self.numbers.of_workspace(wanted.tenant, wanted.workspace),
             experiment=self.numbers.of_experiment(wanted.experiment),
-            priority=part.priority,
-            weight=part.weight,
-            experiment_max_slots=part.max_slots,
-            experiment_max_trials=part.max_trials,
+            priority=policy.priority,
+            weight=policy.weight,
+            experiment_max_slots=policy.max_slots,
+            experiment_max_trials=policy.max_trials,
             slots=slots,
             min_slots=least,
             part=needs.part,

@@ -173,5 +173,5 @@ async def _load_parts(
 ) -> None:
     experiments: set[ExperimentId] = {trial.request.experiment for trial, _ in known}
     experiments |= {one.request.experiment for one in stored}
-    for experiment, part in (await load_policies(connection, experiments)).items():
-        cluster.put_experiment_policy(experiment, part)
+    for experiment, policy in (await load_policies(connection, experiments)).items():
+        cluster.put_experiment_policy(experiment, policy)

@@ -70,7 +70,7 @@ async def save_requests(connection: AsyncConnection, requests: Sequence[StoredRe
 
 
 async def add_policies(
-    connection: AsyncConnection, tenant: TenantId, parts: dict[ExperimentId, ExperimentPolicy]
+    connection: AsyncConnection, tenant: TenantId, policies: dict[ExperimentId, ExperimentPolicy]
 ) -> dict[ExperimentId, tuple[ExperimentPolicy, int]]:
     """Store each experiment's policy unless it has one; return the stored policies with their versions."""
     rows = [
@@ -82,7 +82,7 @@ async def add_policies(
             "max_slots": one.max_slots,
             "max_trials": one.max_trials,
         }
-        for experiment, one in parts.items()
+        for experiment, one in policies.items()
     ]
     found = await connection.execute(_FIRST_PARTS, {"records": as_json(rows)})
     return {ExperimentId(row.experiment): (_part_of(row), row.version) for row in found}

@@ -83,7 +83,7 @@ def happen(world: World, event: Event) -> None:
             )
             version = world.places + 1
             world.want(
-                number, slots, version=version, request=request, single_node=single, where=where,
+                number, slots, version=version, request=next_request, single_node=single, where=where,
                 tenant=number % 3 % 2, experiment=number % 3,
             )  # fmt: skip
         case ("wanted", number, wanted) if trial_id(number) in world.cluster.trials:

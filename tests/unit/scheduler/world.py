@@ -139,7 +139,7 @@ class World:
             new.put_quota(POOL, path, quota)
         for one in pool.reservations.values():
             new.apply(requests.on_reserved(new, one))
-        for experiment, part in old.parts.items():
+        for experiment, part in old.policies.items():
             new.put_experiment_policy(experiment, part)
         with loading(new):
             for trial in sorted(old.trials.values(), key=lambda trial: trial.place):

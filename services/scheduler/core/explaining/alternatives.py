@@ -84,22 +84,22 @@ def _any_machine(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 def _priority(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Find the least important priority, above its own, that suffices."""
-    part = cluster.policy_of(trial)
+    policy = cluster.policy_of(trial)
     if reason != "slots" or cluster.pools[cluster.pool_of(trial)].policy.order == "fifo":
         return
-    works, fails = FIRST_PRIORITY, part.priority
+    works, fails = FIRST_PRIORITY, policy.priority
     best: Start | None = None
     if fails > works:
-        best = yield from _tried(cluster, trial, DifferentPolicy(replace(part, priority=works)))
+        best = yield from _tried(cluster, trial, DifferentPolicy(replace(policy, priority=works)))
     while best and fails - works > 1:
         priority = (works + fails) // 2
-        found = yield from _tried(cluster, trial, DifferentPolicy(replace(part, priority=priority)))
+        found = yield from _tried(cluster, trial, DifferentPolicy(replace(policy, priority=priority)))
         if found:
             works, best = priority, found
         else:
             fails = priority
     if best:
-        yield StartAlternative("priority", DifferentPolicy(replace(part, priority=works)), best, works)
+        yield StartAlternative("priority", DifferentPolicy(replace(policy, priority=works)), best, works)
 
 
 def _pools(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:

@@ -239,7 +239,7 @@ def _of_money(facts: Facts) -> str:
 
 
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
-    request, part = trial.request, cluster.policy_of(trial)
+    request, policy = trial.request, cluster.policy_of(trial)
     leaf = pool.shares.leaves.get(request.experiment)
     ask = ask_of(request.tenant, request.needs)
     total, largest = pool.capacity.total_for(ask)
@@ -249,7 +249,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         "pool_slots": total,
         "free_slots": pool.capacity.free_on(ask),
         "largest_worker": largest,
-        "priority": part.priority,
+        "priority": policy.priority,
         "experiment_slots": stored(leaf.held) if leaf else 0,
         "slots_of_other_tenants": _held_by_others(pool, trial),
     }
@@ -262,10 +262,10 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
     if request.needs.where is not None and str(request.needs.where):
         facts["where"] = str(request.needs.where)
-    if part.max_slots is not None:
-        facts["max_slots"] = part.max_slots
-    if part.max_trials is not None:
-        facts["max_trials"] = part.max_trials
+    if policy.max_slots is not None:
+        facts["max_slots"] = policy.max_slots
+    if policy.max_trials is not None:
+        facts["max_trials"] = policy.max_trials
     if trial.awaited:
         run = cluster.runs.get(trial.awaited.run)
         facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.progress.settled if run else 0))

@@ -33,7 +33,7 @@ class FewerSlots:
 class DifferentPolicy:
     """Its experiment has another priority, limit or pool."""
 
-    part: ExperimentPolicy
+    policy: ExperimentPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ def _changed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContextM
             return _with_needs(cluster, trial, trial.request.needs._replace(min_slots=slots, max_slots=most))
         case AnyMachine():
             return _with_needs(cluster, trial, trial.request.needs._replace(where=None))
-        case DifferentPolicy(part):
-            return _with_part(cluster, trial, part)
+        case DifferentPolicy(policy):
+            return _with_policy(cluster, trial, policy)
         case DifferentMaximum(path, maximum):
             return _with_maximum(cluster, cluster.pool_of(trial), path, maximum)
 
@@ -93,17 +93,17 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[No
 
 
 @contextmanager
-def _with_part(cluster: Cluster, trial: Trial, part: ExperimentPolicy) -> Iterator[None]:
-    experiment, pool = trial.request.experiment, cluster.pools[part.pool or cluster.pool_of(trial)]
-    before, shapes = cluster.parts.get(experiment), len(pool.queue.shapes)
+def _with_policy(cluster: Cluster, trial: Trial, policy: ExperimentPolicy) -> Iterator[None]:
+    experiment, pool = trial.request.experiment, cluster.pools[policy.pool or cluster.pool_of(trial)]
+    before, shapes = cluster.policies.get(experiment), len(pool.queue.shapes)
     default = cluster.policy_of(trial)
-    cluster.put_experiment_policy(experiment, part)
+    cluster.put_experiment_policy(experiment, policy)
     try:
         yield
     finally:
         cluster.put_experiment_policy(experiment, before or default)
         if before is None:
-            del cluster.parts[experiment]
+            del cluster.policies[experiment]
         pool.queue.forget_shapes(shapes)
 
 

@@ -54,15 +54,15 @@ def on_request(cluster: Cluster, request: TrialRequest, place: int, now: datetim
     return draft
 
 
-def on_experiment_policy(cluster: Cluster, experiment: ExperimentId, part: ExperimentPolicy) -> Changes:
+def on_experiment_policy(cluster: Cluster, experiment: ExperimentId, policy: ExperimentPolicy) -> Changes:
     """Set an experiment's policy. Its runs in other pools are preempted if its pool changed."""
     draft = Draft(cluster)
-    draft.rules.append(SetExperimentPolicy(experiment, part))
-    if part.pool is None:
+    draft.rules.append(SetExperimentPolicy(experiment, policy))
+    if policy.pool is None:
         return draft
     for trial_id in cluster.live.get(experiment, {}):
         run = cluster.runs.get(cluster.trials[trial_id].run or RunId(trial_id))
-        if run and run.pool != part.pool:
+        if run and run.pool != policy.pool:
             preempt(draft, run, PreemptionNotice("move"))
     return draft
 

@@ -22,7 +22,7 @@ class SetExperimentPolicy(NamedTuple):
     """An experiment's policy was edited."""
 
     experiment: ExperimentId
-    part: ExperimentPolicy
+    policy: ExperimentPolicy
 
 
 class NewQuota(NamedTuple):

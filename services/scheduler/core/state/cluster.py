@@ -47,7 +47,7 @@ class Cluster:
         self.workers: dict[WorkerId, Worker] = {}
         self.trials: dict[TrialId, Trial] = {}
         self.runs: dict[RunId, Run] = {}
-        self.parts: dict[ExperimentId, ExperimentPolicy] = {}
+        self.policies: dict[ExperimentId, ExperimentPolicy] = {}
         self.live: dict[ExperimentId, dict[TrialId, None]] = {}
         self.awaiting: dict[TrialId, None] = {}
         self.ending: dict[RunId, None] = {}
@@ -147,13 +147,13 @@ class Cluster:
 
     def policy_of(self, trial: Trial) -> ExperimentPolicy:
         """Return the experiment's policy, or the pool's default."""
-        part = self.parts.get(trial.request.experiment)
-        return part or ExperimentPolicy(self.pools[trial.request.pool].policy.default_priority)
+        policy = self.policies.get(trial.request.experiment)
+        return policy or ExperimentPolicy(self.pools[trial.request.pool].policy.default_priority)
 
     def pool_of(self, trial: Trial) -> PoolName:
         """Return the pool of the trial's next run; the experiment may have been moved."""
-        part = self.parts.get(trial.request.experiment)
-        return part.pool if part and part.pool else trial.request.pool
+        policy = self.policies.get(trial.request.experiment)
+        return policy.pool if policy and policy.pool else trial.request.pool
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
         """Store a trial's new record and update the queue of its pool."""
@@ -180,18 +180,18 @@ class Cluster:
             self._charge(run)  # the new desired state may stop the run
         (self.unsaved.lazy_trials if lazily else self.unsaved.trials)[name] = None
 
-    def put_experiment_policy(self, experiment: ExperimentId, part: ExperimentPolicy) -> None:
+    def put_experiment_policy(self, experiment: ExperimentId, policy: ExperimentPolicy) -> None:
         """Set the policy of an experiment. If its pool changes, its requests move to the new queue."""
-        before = self.parts.get(experiment)
-        is_moved = (before.pool if before else None) != part.pool
+        before = self.policies.get(experiment)
+        is_moved = (before.pool if before else None) != policy.pool
         trials = [self.trials[trial] for trial in self.live.get(experiment, {})] if is_moved else []
         for trial in trials:
             self._count_waiting(trial, -1)
-        self.parts[experiment] = part
+        self.policies[experiment] = policy
         for name, pool in self.pools.items():
             leaf = pool.shares.leaves.get(experiment)
             if leaf is not None:
-                pool.rank(leaf, part)
+                pool.rank(leaf, policy)
                 self.unsaved.pools[name] = None
                 self._touch_all(pool, leaf)
         for trial in trials:
@@ -270,8 +270,8 @@ class Cluster:
 
     def _rule(self, rule: Rule) -> None:
         match rule:
-            case SetExperimentPolicy(experiment, part):
-                self.put_experiment_policy(experiment, part)
+            case SetExperimentPolicy(experiment, policy):
+                self.put_experiment_policy(experiment, policy)
             case NewQuota(pool, path, quota):
                 self.put_quota(pool, path, quota)
             case SetReservation(pool, name, None):
@@ -304,13 +304,13 @@ class Cluster:
     def _count_waiting(self, trial: Trial, sign: int) -> None:
         if trial.state not in (RequestState.QUEUED, RequestState.AWAITING):
             return
-        part = self.parts.get(trial.request.experiment)
-        name = part.pool if part and part.pool else trial.request.pool
+        policy = self.policies.get(trial.request.experiment)
+        name = policy.pool if policy and policy.pool else trial.request.pool
         pool = self.pools.get(name)
         if pool is None:
             return
         self.unsaved.pools[name] = None
-        pool.count(trial, part or ExperimentPolicy(pool.policy.default_priority), sign)
+        pool.count(trial, policy or ExperimentPolicy(pool.policy.default_priority), sign)
         if trial.state is RequestState.AWAITING:
             self.awaiting.pop(trial.id, None) if sign < 0 else self.awaiting.setdefault(trial.id)
 
@@ -323,7 +323,7 @@ class Cluster:
         leaf = pool.shares.leaves.get(grant.experiment)
         if leaf is None:
             leaf = pool.leaf(
-                grant, self.parts.get(grant.experiment) or ExperimentPolicy(pool.policy.default_priority)
+                grant, self.policies.get(grant.experiment) or ExperimentPolicy(pool.policy.default_priority)
             )
         if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
             return

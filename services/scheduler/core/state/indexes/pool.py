@@ -170,26 +170,26 @@ class Pool:
             with self.later.tentative():
                 yield
 
-    def leaf(self, whose: TrialRequest | Grant, part: ExperimentPolicy) -> ShareNode:
+    def leaf(self, whose: TrialRequest | Grant, policy: ExperimentPolicy) -> ShareNode:
         """Return the holder of a request or a run, and create it if it is new."""
         leaf = self.shares.leaves.get(whose.experiment)
         if leaf is None:
             leaf = self.shares.leaf_of(whose)
-            self.rank(leaf, part)
+            self.rank(leaf, policy)
         return leaf
 
-    def rank(self, leaf: ShareNode, part: ExperimentPolicy) -> None:
+    def rank(self, leaf: ShareNode, policy: ExperimentPolicy) -> None:
         """Set an experiment's priority, weight and limits."""
-        leaf.priority, leaf.max_runs = part.priority, part.max_trials
-        self.shares.limit(leaf, Quota(0, part.max_slots, part.weight))
+        leaf.priority, leaf.max_runs = policy.priority, policy.max_trials
+        self.shares.limit(leaf, Quota(0, policy.max_slots, policy.weight))
 
-    def count(self, trial: Trial, part: ExperimentPolicy, sign: int) -> None:
+    def count(self, trial: Trial, policy: ExperimentPolicy, sign: int) -> None:
         """Add a waiting request to the queue (+1) or remove it (-1)."""
         needs = trial.request.needs
         if trial.state is RequestState.AWAITING:
             self.awaiting_slots += sign * needs.most
             return
-        leaf = self.leaf(trial.request, part)
+        leaf = self.leaf(trial.request, policy)
         if sign > 0:
             self.queue.add(trial, leaf)
         else:
