@@ -152,10 +152,10 @@ class Searcher:
         name = ExperimentId(derived_id(tenant, "experiment", f"{submission.name} {number}"))
         self.rows.experiments[name] = Row(tenant, submission, Experiment(name, number, self._agenda.now))
         submitted = self._agenda.now
-        begin = lambda changes: on_submission(
-            changes, Submitted(submission.prior_observations, submitted, self._price)
+        submission_event = Submitted(submission.prior_observations, submitted, self._price)
+        self._gateway.publish(
+            _Task(f"submission {number}", name, lambda changes: on_submission(changes, submission_event))
         )
-        self._gateway.publish(_Task(f"submission {number}", name, begin))
 
     def _receive(
         self, news: SearcherEvent, acknowledge: Act, cause: Fact | Stored | Saved | None = None

@@ -78,7 +78,7 @@ POLICIES = st.builds(
 def happen(world: World, event: Event) -> None:
     match event:
         case ("want", number, slots, single, where):
-            request = (
+            next_request = (
                 world.trial(number).request.request + 1 if trial_id(number) in world.cluster.trials else 1
             )
             version = world.places + 1
