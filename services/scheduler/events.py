@@ -128,7 +128,7 @@ def member_of(share: GangShare) -> GangMember:
         slots=share.slots,
         address=share.address,
         slot_ids=share.slot_ids,
-        part=share.part,
+        part=share.fraction,
     )
 
 

@@ -137,7 +137,11 @@ def request_of(item: WorkloadTrial, number: int, pool: PoolName) -> TrialRequest
         wanted=DesiredState.RUN,
         decide_at=None,
         needs=SlotNeeds(
-            item.min_slots, item.max_slots, single_node=item.single_node, part=item.part, where=item.where
+            item.min_slots,
+            item.max_slots,
+            single_node=item.single_node,
+            fraction=item.fraction,
+            where=item.where,
         ),
         pool=pool,
         max_restarts=item.max_restarts,

@@ -79,7 +79,7 @@ class Submission:
             work=SteppedWork(steps, curve.step_ms, self.needs.max_slots),
             min_slots=self.needs.min_slots,
             max_slots=self.needs.max_slots,
-            part=self.needs.part,
+            fraction=self.needs.fraction,
             where=self.needs.where,
             tenant=self.tenant,
             workspace=self.workspace,

@@ -184,7 +184,7 @@ class Trial(Strict):
     every_s: Seconds = 0.0
 
     @property
-    def part(self) -> Thousandths:
+    def fraction(self) -> Thousandths:
         """The fraction of its one slot, in thousandths; 0: whole slots."""
         return round(self.slots * WHOLE_SLOT) if isinstance(self.slots, float) else 0
 

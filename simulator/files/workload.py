@@ -94,7 +94,7 @@ def _items(trial: Trial) -> list[WorkloadTrial]:
             work=PlainWork(max(1, _ms(trial.length_s)), trial.whole_slots),
             min_slots=trial.min_slots or trial.whole_slots,
             max_slots=trial.whole_slots,
-            part=trial.part,
+            fraction=trial.fraction,
             tenant=trial.tenant,
             workspace=trial.workspace,
             user=trial.user,

@@ -36,11 +36,11 @@ class _Holders:
 
     def take(self, run: Run, worker: WorkerId, slot_ids: tuple[int, ...]) -> str | None:
         """Record a run's slots. Return what is wrong; None: nothing."""
-        part = next(share.part for share in run.shares if share.worker == worker)
+        fraction = next(share.fraction for share in run.shares if share.worker == worker)
         self._of[run.id, worker] = slot_ids
         for slot in slot_ids:
             here = self._on.setdefault((worker, slot), {})
-            here[run.id] = (run.tenant, part or WHOLE_SLOT)
+            here[run.id] = (run.tenant, fraction or WHOLE_SLOT)
             if (
                 len({tenant for tenant, _ in here.values()}) > 1
                 or sum(held for _, held in here.values()) > WHOLE_SLOT

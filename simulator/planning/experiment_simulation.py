@@ -208,8 +208,8 @@ def _waited_ms(measures: Measures) -> int:
 
 
 def _slots(config: ExperimentConfig) -> float:
-    part = config.resources.slot_part
-    return part / WHOLE_SLOT if part else config.resources.slot_range[1]
+    fraction = config.resources.slot_part
+    return fraction / WHOLE_SLOT if fraction else config.resources.slot_range[1]
 
 
 def _steps(question: Question, config: ExperimentConfig, seen: list[EarlierRunData]) -> int:

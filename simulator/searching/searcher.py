@@ -261,7 +261,7 @@ class Searcher:
                 self.rows.whose[trial.id] = row.experiment.id, number
                 self.ties.watch.on_arrived(trial.id, row.tenant, item)
             self.ties.watch.on_request_changed(trial.id, trial.wanted)
-            self.rows.outbox.append((self._request(row, trial), _part(row.submission)))
+            self.rows.outbox.append((self._request(row, trial), _policy(row.submission)))
 
     def _request(self, row: Row, trial: Trial) -> TrialRequest:
         config = row.submission.config
@@ -301,6 +301,6 @@ class Searcher:
             act()
 
 
-def _part(submission: Submission) -> ExperimentPolicy:
+def _policy(submission: Submission) -> ExperimentPolicy:
     resources = submission.config.resources
     return ExperimentPolicy(resources.priority or DEFAULT_PRIORITY, resources.weight, resources.max_slots)

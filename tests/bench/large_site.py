@@ -46,7 +46,7 @@ class Records:
     """What the tables say."""
 
     quotas: dict[tuple[TenantId, ...], Quota] = field(default_factory=dict)
-    parts: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
+    policies: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     workers: list[Worker] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Site:
         for tenant in range(TENANTS):
             records.quotas[TenantId(id_of(1 + tenant)),] = QUOTA
             for number in range(EXPERIMENTS):
-                records.parts[self._experiment(tenant, number)] = ExperimentPolicy(
+                records.policies[self._experiment(tenant, number)] = ExperimentPolicy(
                     42, weight=1.0 + number % 3
                 )
         self._fill()
@@ -168,8 +168,8 @@ def build(records: Records) -> Cluster:
     cluster.put_pool(POLICY)
     for path, quota in records.quotas.items():
         cluster.put_quota(POOL, path, quota)
-    for experiment, part in records.parts.items():
-        cluster.put_experiment_policy(experiment, part)
+    for experiment, policy in records.policies.items():
+        cluster.put_experiment_policy(experiment, policy)
     with loading(cluster):
         for trial in records.trials:
             cluster.put_trial(trial)

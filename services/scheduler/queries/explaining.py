@@ -130,7 +130,7 @@ def _holder(cluster: Cluster, run: Run) -> SlotHolder:
         experiment_number=request.experiment_number,
         trial_number=request.number,
         slots=ceil(charge.slots),
-        part=request.needs.part,
+        part=request.needs.fraction,
         since=run.granted_at,
         leaving=charge.is_leaving,
     )

@@ -158,7 +158,7 @@ class _OutlookWriter:
             experiment_max_trials=policy.max_trials,
             slots=slots,
             min_slots=least,
-            part=needs.part,
+            part=needs.fraction,
             single_node=needs.single_node,
             required_labels=dict(where.required),
             excluded_workers=where.excluded,

@@ -221,7 +221,7 @@ def _share_row(share: GangShare) -> Row:
         "slots": share.slots,
         "slot_ids": share.slot_ids,
         "address": share.address,
-        "part": share.part,
+        "part": share.fraction,
     }
 
 

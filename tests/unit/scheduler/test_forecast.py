@@ -88,7 +88,7 @@ def test_a_request_for_a_whole_machine_waits_for_all_that_runs_there() -> None:
     world.want(3, 2)
     world.cycle()
     gang = surely(world, 3).expected_ms
-    world.part(1, 42)
+    world.set_policy(1, 42)
     world.want(4, 1, experiment=1)
     one = surely(world, 4).expected_ms
     assert gang < one, "the gang goes first, and takes the machine"
@@ -99,7 +99,7 @@ def test_a_request_for_a_whole_machine_waits_for_all_that_runs_there() -> None:
 
 def test_a_limit_counts_as_well_as_the_machines() -> None:
     world = served(slots=4)
-    world.part(0, 42, max_slots=1)
+    world.set_policy(0, 42, max_slots=1)
     world.want(1)
     world.want(2)
     world.want(3)

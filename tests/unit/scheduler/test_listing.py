@@ -42,7 +42,7 @@ def filled(requests: list[tuple[int, int, int]], policy: PoolPolicy) -> World:
     world = World(policy)
     world.worker("a", 1)
     for experiment in range(6):
-        world.part(experiment, priority=40 + experiment)
+        world.set_policy(experiment, priority=40 + experiment)
     for number, (tenant, experiment, slots) in enumerate(requests):
         world.want(number, slots, tenant=tenant, experiment=2 * experiment + tenant)
         world.wait(7)

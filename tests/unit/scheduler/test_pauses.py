@@ -90,7 +90,7 @@ def test_of_equal_runs_the_one_is_asked_that_begins_anew_sooner() -> None:
     world.cycle()
     world.wait(3600)
     step_saved(world)
-    world.part(3, priority=1)
+    world.set_policy(3, priority=1)
     world.want(3, 2, experiment=3)
     world.cycle()
     assert (world.run(1).preempted, world.run(2).preempted) == (True, False)

@@ -42,7 +42,7 @@ EVENTS = st.lists(
         st.tuples(
             st.just("slot"), st.sampled_from(list(WORKERS)), st.integers(0, 1), st.sampled_from([False, True])
         ),
-        st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
+        st.tuples(st.just("policy"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
         st.tuples(st.just("quota"), st.integers(0, 1), st.integers(0, 6), st.none() | st.integers(0, 6)),
         st.tuples(st.just("settled"), st.integers(1, 12)),
         st.tuples(st.just("reserve"), st.integers(0, 1), st.integers(1, 6), st.sampled_from([0, 10, 80])),
@@ -108,8 +108,8 @@ def happen(world: World, event: Event) -> None:
             world.cluster.apply(draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo))
         case ("slot", name, slot, undo):
             world.cluster.apply(draining.on_slot(world.cluster, WorkerId(name), slot, undo))
-        case ("part", experiment, priority, cap):
-            world.part(experiment, priority, cap)
+        case ("policy", experiment, priority, cap):
+            world.set_policy(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):
             world.quota(tenant, guaranteed, None if more is None else guaranteed + more)
         case ("reserve", tenant, slots, begin_s):

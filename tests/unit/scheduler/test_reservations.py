@@ -125,9 +125,9 @@ def test_a_guarantee_and_rank_do_not_take_back_what_is_booked(order: str) -> Non
     """What they took would be kept for the holder, whose next run was asked as the last one: for ever, some ten times a second."""
     world = busy(workers=1, preemption=True, order=order)
     world.quota(0, guaranteed=2)
-    world.part(0, priority=1)
+    world.set_policy(0, priority=1)
     world.reserve(1, 4, begin_s=0, end_s=1200)
-    world.part(6, priority=90)
+    world.set_policy(6, priority=90)
     for number in range(60, 64):
         world.want(number, tenant=1, experiment=6)
     for _ in range(3):

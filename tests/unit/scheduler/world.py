@@ -80,7 +80,7 @@ class World:
         **more: object,
     ) -> None:
         tenant, experiment = more.pop("tenant", 0), more.pop("experiment", 0)
-        single, part = bool(more.pop("single_node", False)), int(str(more.pop("part", 0)))
+        single, fraction = bool(more.pop("single_node", False)), int(str(more.pop("fraction", 0)))
         where = more.pop("where", None)
         request = TrialRequest(
             trial=trial_id(number),
@@ -90,14 +90,16 @@ class World:
             request=1,
             wanted=wanted,
             decide_at=None,
-            needs=SlotNeeds(slots, slots, single_node=single, part=part, where=where),  # type: ignore[arg-type]
+            needs=SlotNeeds(slots, slots, single_node=single, fraction=fraction, where=where),  # type: ignore[arg-type]
             pool=POOL,
             max_restarts=2,
         )
         self.places += 1
         self.cluster.apply(requests.on_request(self.cluster, replace(request, **more), self.places, self.now))  # type: ignore[arg-type]
 
-    def part(self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any) -> None:
+    def set_policy(
+        self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any
+    ) -> None:
         self.cluster.apply(
             requests.on_experiment_policy(
                 self.cluster,
@@ -139,8 +141,8 @@ class World:
             new.put_quota(POOL, path, quota)
         for one in pool.reservations.values():
             new.apply(requests.on_reserved(new, one))
-        for experiment, part in old.policies.items():
-            new.put_experiment_policy(experiment, part)
+        for experiment, policy in old.policies.items():
+            new.put_experiment_policy(experiment, policy)
         with loading(new):
             for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
                 new.put_trial(trial)

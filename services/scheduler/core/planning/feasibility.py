@@ -113,7 +113,7 @@ class Feasibility:
         """Return the shapes that fit into a shared slot with this much left."""
         mask = 0
         for needs, bit in self._pool.queue.shapes.items():
-            if 0 < needs.part <= left:
+            if 0 < needs.fraction <= left:
                 mask |= bit
         return mask
 

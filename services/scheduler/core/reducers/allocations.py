@@ -116,4 +116,4 @@ def _hold_zombie(draft: Draft, worker: Worker, run: Run) -> None:
     draft.want((worker.id,))
     if run.allocation not in worker.held:
         share = next(share for share in run.shares if share.worker == worker.id)
-        draft.hold(worker.id, run.allocation, SlotHold(run.tenant, share.slot_ids, share.part))
+        draft.hold(worker.id, run.allocation, SlotHold(run.tenant, share.slot_ids, share.fraction))

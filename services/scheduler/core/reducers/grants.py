@@ -78,7 +78,7 @@ def preempt(draft: Draft, run: Run, asked: PreemptionNotice) -> None:
 def _share(worker: Worker, slots: int, request: TrialRequest) -> GangShare:
     """Return the lowest free slots of a worker; for a fraction that opens no slot, the shared slot with the
     least left that fits."""
-    part = request.needs.part
-    room = tightest(worker.shared_slots, request.tenant, part) if part and not slots else None
+    fraction = request.needs.fraction
+    room = tightest(worker.shared_slots, request.tenant, fraction) if fraction and not slots else None
     slot_ids = (room.slot,) if room else worker.free_slot_ids[:slots]
-    return GangShare(worker.id, 1 if part else slots, slot_ids, worker.address, part)
+    return GangShare(worker.id, 1 if fraction else slots, slot_ids, worker.address, fraction)

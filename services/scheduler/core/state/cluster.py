@@ -240,7 +240,7 @@ class Cluster:
         for share in run.gang.shares:
             worker = self.workers.get(share.worker)
             if worker is not None and share.worker not in run.gang.released:
-                worker.hold(allocation, SlotHold(tenant, share.slot_ids, share.part))
+                worker.hold(allocation, SlotHold(tenant, share.slot_ids, share.fraction))
                 self.machines.touch(worker.id, run)
 
     def _release(self, worker: Worker, held: Run | AllocationId) -> None:

@@ -67,7 +67,7 @@ def _look(
         if spot is None or charge is None or hold is None:
             continue
         if charge.is_leaving:
-            spot = after_release(spot, hold.slot_ids, hold.part)
+            spot = after_release(spot, hold.slot_ids, hold.fraction)
             continue
         trial = cluster.trials[run.trial]
         if pool.policy.elastic and trial.request.needs.is_elastic:

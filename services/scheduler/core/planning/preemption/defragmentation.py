@@ -56,7 +56,7 @@ class MigrationSearch:
     def choose(self) -> tuple[Migration, ...]:
         """Return the cheapest migrations among those examined that let the request start; empty if there are
         none or they do not pay off yet."""
-        if self.ask.part or self.later.free < self.slots:
+        if self.ask.fraction or self.later.free < self.slots:
             return ()
         found = [self._on_one_machine()]
         if not self.ask.single_node and self.later.exclusive:
@@ -127,7 +127,7 @@ class MigrationSearch:
         """Whether the run has whole slots on one machine, is not elastic, and may be preempted."""
         if one.run in self.asked or one.preemptible_ms > self.cluster.now_ms:
             return False
-        if one.part or not 0 < one.here == one.slots:
+        if one.fraction or not 0 < one.here == one.slots:
             return False
         return not self.cluster.trials[self.cluster.runs[one.run].trial].request.needs.is_elastic
 

@@ -99,7 +99,7 @@ class Queue:
 
 def ask_of(tenant: TenantId, needs: SlotNeeds) -> PlacementRequest:
     """Return what a request with these needs asks of the machines."""
-    return PlacementRequest(tenant, needs.kind, needs.single_node, needs.part, needs.where)
+    return PlacementRequest(tenant, needs.kind, needs.single_node, needs.fraction, needs.where)
 
 
 def milliseconds(moment: datetime) -> int:

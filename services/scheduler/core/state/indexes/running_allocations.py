@@ -38,7 +38,7 @@ class RunningAllocation(NamedTuple):
     """A run on one machine. A tuple, because each change on a machine rebuilds all of them.
 
     Attributes:
-        slots: Of the entire gang. `here`: on this machine. `part`: the fraction of the slot `shared`.
+        slots: Of the entire gang. `here`: on this machine. `fraction`: the fraction of the slot `shared`.
         preemptible_ms: From when higher-ranked requests may preempt it.
         slice_end_ms: From when peers may (the end of its time slice).
         saved_ms: When it was last saved, minus its restart time; the loss per slot is the time since then.
@@ -52,7 +52,7 @@ class RunningAllocation(NamedTuple):
     preemptible_ms: int
     token: int
     slice_end_ms: int = NEVER
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     shared: int | None = None
 
 
@@ -81,13 +81,13 @@ def running_allocation_of(
         run=run.id,
         leaf=leaf,
         slots=slots,
-        here=count_of(len(hold.slot_ids), hold.part),
+        here=count_of(len(hold.slot_ids), hold.fraction),
         saved_ms=saved_ms - restart_ms,
         preemptible_ms=preemptible_ms,
         token=run.token,
         slice_end_ms=slice_end_ms,
-        part=hold.part,
-        shared=hold.slot_ids[0] if hold.part else None,
+        fraction=hold.fraction,
+        shared=hold.slot_ids[0] if hold.fraction else None,
     )
 
 

@@ -55,19 +55,19 @@ REQUEST = StateMachine(
 
 
 class SlotNeeds(NamedTuple):
-    """The resources that a run needs. `min_slots < max_slots`: elastic. 0 slots: it runs beside others. `part`:
+    """The resources that a run needs. `min_slots < max_slots`: elastic. 0 slots: it runs beside others. `fraction`:
     a fraction of one slot, in thousandths. `where` None: any machine."""
 
     min_slots: int = 1
     max_slots: int = 1
     kind: SlotKind | None = None
     single_node: bool = False
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     where: PlacementConstraint | None = None
 
     def charged(self, slots: int) -> SlotCount:
         """Return the charge for this many slots in shares, limits and usage."""
-        return count_of(slots, self.part)
+        return count_of(slots, self.fraction)
 
     @property
     def least(self) -> SlotCount:
