@@ -32,7 +32,7 @@ from simulator.event_queue import EventQueue
 from simulator.experiments.submission import Submission
 from simulator.machines.machine import Machine, MachineLinks
 from simulator.machines.machine_slots import Kind
-from simulator.machines.registry import Registry
+from simulator.machines.registry import SimulatedRegistry
 from simulator.machines.training import Training
 from simulator.observers.observer import Observer, Observers
 from simulator.provisioning.cloud import Cloud
@@ -100,7 +100,9 @@ class Simulation:
         self.searcher = Searcher(
             ties, setup.submissions, setup.policy.name, setup.tempo.commit_ms, price or 0.0
         )
-        self.registry = Registry(self.watch, self._is_stale, self._publish_stored, agenda, self._is_off)
+        self.registry = SimulatedRegistry(
+            self.watch, self._is_stale, self._publish_stored, agenda, self._is_off
+        )
         failing = self.chance("code")
         self.training = Training(
             agenda,
@@ -231,7 +233,7 @@ class Simulation:
         """`qry scheduler.snapshot`."""
         for node in self.nodes:
             if node.leader and node.is_up:
-                return {name: _load(carried) for name, carried in loads_of_all(node.leader.cluster).items()}
+                return {name: _load(load) for name, load in loads_of_all(node.leader.cluster).items()}
         return None
 
     def _deliver(self, orders: DesiredSet) -> None:
@@ -278,8 +280,8 @@ class Simulation:
         return self.searcher.items.get(trial) or self.owner.orders[trial].item
 
 
-def _load(carried: WorkerOccupancy) -> WorkerLoad:
-    return WorkerLoad(carried.used_slots, carried.pieces, carried.gangs, carried.tenant)
+def _load(load: WorkerOccupancy) -> WorkerLoad:
+    return WorkerLoad(load.used_slots, load.pieces, load.gangs, load.tenant)
 
 
 def _reaching(setup: Setup) -> PoolPolicy:

@@ -1,6 +1,6 @@
 """The leader's loop: apply events, plan, save, publish. Only this loop modifies the cluster.
 
-Handlers, queries and heartbeats push events; `dispatch` sends desired sets to the workers.
+Handlers, queries and heartbeats push events; `desired_state` sends desired sets to the workers.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class LeaderTerm:
     next_token: int
     last_token: int
     last_place: int
-    carried: dict[TrialId, StoredRequest] = field(default_factory=dict)
+    stored_requests: dict[TrialId, StoredRequest] = field(default_factory=dict)
     run_traces: dict[TrialId, str | None] = field(default_factory=dict)
     refusals: dict[TrialId, WaitReason] = field(default_factory=dict)
     demands: dict[PoolName, Demand] = field(default_factory=dict)
@@ -140,8 +140,8 @@ class Cycle:
 
     def trace_of(self, trial: TrialId) -> dict[str, str]:
         """Return the trace headers of a trial's request."""
-        carried = self.term.carried.get(trial)
-        return {"traceparent": carried.traceparent} if carried and carried.traceparent else {}
+        stored = self.term.stored_requests.get(trial)
+        return {"traceparent": stored.traceparent} if stored and stored.traceparent else {}
 
     def forget_old(self) -> None:
         """Drop trials and runs from memory that ended long ago and are no longer waited for."""
@@ -165,7 +165,7 @@ class Cycle:
         ]
         cluster.forget(trials=closed)
         for trial_id in closed:
-            self.term.carried.pop(trial_id, None)
+            self.term.stored_requests.pop(trial_id, None)
             self.term.run_traces.pop(trial_id, None)
 
     def _take_events(self) -> list[TurnEvent]:

@@ -149,7 +149,7 @@ def _forget(cycle: Cycle, deletion: DeletionRequest) -> None:
     experiments = {cycle.cluster.trials[trial].request.experiment for trial in trials}
     cycle.cluster.forget(runs=[run.id for run in _runs(cycle, deletion)], trials=trials)
     for one in trials:
-        cycle.term.carried.pop(one, None)
+        cycle.term.stored_requests.pop(one, None)
         cycle.term.run_traces.pop(one, None)
         cycle.term.refusals.pop(one, None)
     for experiment in experiments | {ExperimentId(deletion.target)}:

@@ -200,9 +200,9 @@ class Handlers:
 def apply_requests(cycle: Cycle, stored: list[StoredRequest]) -> None:
     """Apply requests to the cycle's state, in order; known ones change nothing."""
     for one in stored:
-        before = cycle.term.carried.get(one.request.trial)
+        before = cycle.term.stored_requests.get(one.request.trial)
         if before is None or before.request.version < one.request.version:
-            cycle.term.carried[one.request.trial] = one
+            cycle.term.stored_requests[one.request.trial] = one
         cycle.term.last_place += 1
         cycle.cluster.apply(
             requests.on_request(cycle.cluster, one.request, cycle.term.last_place, cycle.clock.now())

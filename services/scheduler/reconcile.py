@@ -78,8 +78,8 @@ async def _once(cycle: Cycle, database: Database) -> None:
                 cycle.cluster.put_trial(trial, lazily=True)
         apply_requests(cycle, late)
         _raise_settled(cycle, settled)
-        for kept in workers:
-            _catch_up(cycle, kept)
+        for commands in workers:
+            _catch_up(cycle, commands)
         _disable(cycle, disabled)
         cycle.forget_old()
 
@@ -108,16 +108,18 @@ def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
             )
 
 
-def _catch_up(cycle: Cycle, kept: WorkerCommands) -> None:
+def _catch_up(cycle: Cycle, commands: WorkerCommands) -> None:
     """Drain, open or remove a worker unless that has happened already."""
     cluster = cycle.cluster
-    worker = cluster.workers.get(kept.worker)
+    worker = cluster.workers.get(commands.worker)
     if worker is None:
         return
-    if kept.is_removed:
+    if commands.is_removed:
         cluster.apply(on_removed(cluster, worker.id, cycle.clock.now()))
-    elif kept.drain is (worker.drain is Drain.OPEN):
-        cluster.apply(draining.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain))
+    elif commands.drain is (worker.drain is Drain.OPEN):
+        cluster.apply(
+            draining.on_drain(cluster, worker.id, reclaim=commands.reclaim, undo=not commands.drain)
+        )
 
 
 def _disable(cycle: Cycle, disabled: dict[WorkerId, frozenset[int]]) -> None:

@@ -121,7 +121,7 @@ async def _begin(dependencies: LeaderDependencies, epoch: int) -> LeaderTerm:
         next_token=token,
         last_token=token + BLOCK - 1,
         last_place=world.last_place,
-        carried=world.carried,
+        stored_requests=world.stored_requests,
     )
 
 

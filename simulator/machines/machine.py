@@ -17,7 +17,7 @@ from simulator.control.messages import DesiredSet, ObservedSet
 from simulator.event_queue import Act, EventQueue
 from simulator.machines.journal import Journal, JournaledReport
 from simulator.machines.machine_slots import Kind, Local
-from simulator.machines.registry import Refused, Registry, Unknown
+from simulator.machines.registry import Refused, SimulatedRegistry, Unknown
 from simulator.machines.training import Training
 from simulator.observers.observer import Observer
 from simulator.searching.messages import Verdict
@@ -38,7 +38,7 @@ class MachineLinks:
 
     agenda: EventQueue
     training: Training
-    registry: Registry
+    registry: SimulatedRegistry
     watch: Observer
     send: Callable[[WorkerId, ObservedSet], None]
     reach_registry: Callable[[WorkerId], bool]

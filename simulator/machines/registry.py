@@ -35,7 +35,7 @@ class _Known:
     endings: dict[int, RunEnding] = field(default_factory=dict)
 
 
-class Registry:
+class SimulatedRegistry:
     """Answers restores and commits. Learns of grants and ends from the stream, or asks the scheduler about an
     unknown run.
 

@@ -93,7 +93,7 @@ class LoadedState:
     """The loaded cluster, the requests with the data that the core does not read, and the last submission order."""
 
     cluster: Cluster
-    carried: dict[TrialId, StoredRequest] = field(default_factory=dict)
+    stored_requests: dict[TrialId, StoredRequest] = field(default_factory=dict)
     last_place: int = 0
 
 
@@ -127,7 +127,7 @@ async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
     cluster.ledger.load([holding_of(row) for row in await connection.execute(_HOLDINGS)])
     cluster.ledger.end_unknown(cluster.workers, now)
     for row in await connection.execute(_LENGTHS):
-        cluster.lengths.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
+        cluster.run_durations.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
     paused = await connection.execute(_PAUSES)
     cluster.apply(
         pause_measurements.on_term(

@@ -114,7 +114,7 @@ class DesiredStateSender:
 
     def _allocation(self, item: DesiredRun) -> DesiredAllocation:
         run, trial = item.run, item.trial
-        carried = self._term.carried[trial.id]
+        stored = self._term.stored_requests[trial.id]
         return DesiredAllocation(
             allocation_id=run.allocation,
             run_id=run.id,
@@ -128,8 +128,8 @@ class DesiredStateSender:
             decide_at=trial.request.decide_at,
             members=tuple(member_of(share) for share in run.gang.members),
             rendezvous=run.gang.rendezvous if run.gang.may_meet else None,
-            preemption_timeout_s=carried.spec.preemption_timeout_s,
-            spec=carried.spec if item.needs_spec else None,
-            traceparent=self._term.run_traces.get(trial.id) or carried.traceparent,
+            preemption_timeout_s=stored.spec.preemption_timeout_s,
+            spec=stored.spec if item.needs_spec else None,
+            traceparent=self._term.run_traces.get(trial.id) or stored.traceparent,
             hangs=run.gang.hangs,
         )

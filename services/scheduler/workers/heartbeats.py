@@ -1,5 +1,5 @@
 """Receives heartbeats: accepts observed sets in order, and detects silent workers while the leader receives its
-own echo. `cycle` applies the sets, `dispatch` sends desired sets again."""
+own echo. `cycle` applies the sets, `desired_state` sends desired sets again."""
 
 import asyncio
 import contextlib

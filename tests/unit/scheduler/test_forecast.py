@@ -126,7 +126,7 @@ def test_asking_is_repeatable_ordered_and_changes_nothing(
     world = crowded(crowd, policy)
     for number in range(ENOUGH):
         for pool in (POOL, PoolName("other")):
-            world.cluster.lengths.add(pool, experiment_id(0), MINUTE_MS * (1 + number))
+            world.cluster.run_durations.add(pool, experiment_id(0), MINUTE_MS * (1 + number))
     world.cycle()
     world.wait(60 * minutes)
     before = world.plan()

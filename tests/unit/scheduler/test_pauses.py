@@ -22,7 +22,7 @@ SAVED = RunExit(acknowledged=Signal.PREEMPT)
 
 
 def told(world: World, kind: Kind, experiment: int = 0) -> int:
-    return world.cluster.pauses.get(experiment_id(experiment), kind)
+    return world.cluster.pause_durations.get(experiment_id(experiment), kind)
 
 
 def step(world: World, number: int, reached: int = 1) -> None:
@@ -80,7 +80,7 @@ def test_a_new_leader_knows_what_was_measured() -> None:
     world = one_run()
     restart(world, 1, leave_s=2, start_s=3)
     again = world.rebuilt()
-    assert again.pauses.get(experiment_id(), "restart") == 5_000
+    assert again.pause_durations.get(experiment_id(), "restart") == 5_000
 
 
 def test_of_equal_runs_the_one_is_asked_that_begins_anew_sooner() -> None:

@@ -54,12 +54,12 @@ Change = FewerSlots | AnyMachine | DifferentPolicy | DifferentMaximum
 
 def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
     """Return the outcome of the next plan for a waiting trial with the change. The cluster is left unchanged."""
-    kept, cluster.unsaved = cluster.unsaved, Unsaved()
+    unsaved, cluster.unsaved = cluster.unsaved, Unsaved()
     try:
         with _changed(cluster, cluster.trials[name], change):
             planned = plan(cluster, [cluster.pool_of(cluster.trials[name])])
     finally:
-        cluster.unsaved = kept
+        cluster.unsaved = unsaved
     if any(grant.trial == name for grant in planned.grants):
         return "now"
     return "soon" if planned.refusals.get(name) == "preempting" else "waits"

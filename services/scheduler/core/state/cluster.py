@@ -57,7 +57,7 @@ class Cluster:
         self.closed: dict[WorkerId, None] = {}
         self.ledger = UsageLedger()
         self.yield_times = YieldTimes()
-        self.lengths, self.pauses = RunDurations(), PauseDurations()
+        self.run_durations, self.pause_durations = RunDurations(), PauseDurations()
         self.now_ms = 0
         self.unsaved = Unsaved()
 
@@ -104,9 +104,9 @@ class Cluster:
         for run, since in changes.usage_starts:
             self.ledger.begin(run, since, self.pools[run.pool].policy.price_per_slot_hour)
         for pool, experiment, held_ms in changes.held:
-            self.lengths.add(pool, experiment, held_ms)
+            self.run_durations.add(pool, experiment, held_ms)
         for experiment, kind, took_ms in changes.paused:
-            if self.pauses.add(experiment, kind, took_ms):
+            if self.pause_durations.add(experiment, kind, took_ms):
                 self._reckon(experiment)
         for trial_id, report in changes.reports:
             self._report(trial_id, report)
@@ -171,8 +171,8 @@ class Cluster:
                 pool.elastic.forget(name)
             if not live:
                 del self.live[experiment]
-                self.lengths.forget(self.pools, experiment)
-                self.pauses.forget(experiment)
+                self.run_durations.forget(self.pools, experiment)
+                self.pause_durations.forget(experiment)
         else:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None

@@ -74,7 +74,7 @@ def _look(
             extra = len(hold.slot_ids) - own_slots(run, trial)[worker.id]
             spot = spot._replace(free=spot.free + extra)
         freed = worker.freed_by(hold)
-        restart_ms = cluster.pauses.get(run.experiment, "restart")
+        restart_ms = cluster.pause_durations.get(run.experiment, "restart")
         allocations.append(
             running_allocation_of(pool.policy, trial, run, charge.leaf, charge.slots, freed, restart_ms)
         )

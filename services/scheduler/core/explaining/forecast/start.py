@@ -55,7 +55,7 @@ def forecast(
     or it no longer waits.
 
     Args:
-        reason: The reason for waiting (`refusals.binding_of`).
+        reason: The reason for waiting (`wait_reasons.binding_of`).
         chance: The same state gives the same futures.
     """
     refresh(cluster)
@@ -99,7 +99,7 @@ class _Futures:
     def rest(self, run: Run) -> Draws:
         """Return how much longer a run and those of its experiment that take over its slots hold them."""
         if run.id in self.pool.leaving:
-            return self.chance.random(FUTURES) * self.cluster.pauses.get(run.experiment, "leave")
+            return self.chance.random(FUTURES) * self.cluster.pause_durations.get(run.experiment, "leave")
         age_ms = self.cluster.now_ms - milliseconds(run.granted_at)
         rest = self._of(run.experiment).rest(age_ms, self._chance(run.experiment))
         behind = self.waiting_behind.get(run.experiment, 0.0)
@@ -117,7 +117,7 @@ class _Futures:
         """Return probabilities between 0 and 1. Where only the durations of the entire pool are known, runs of
         one experiment share a random effect."""
         normal = self.chance.standard_normal(FUTURES)
-        found = self.cluster.lengths.of(self.pool.policy.name, experiment)
+        found = self.cluster.run_durations.of(self.pool.policy.name, experiment)
         if found and found[0] is None:
             if experiment not in self.common:
                 self.common[experiment] = self.chance.standard_normal(FUTURES)
@@ -125,7 +125,7 @@ class _Futures:
         return np.asarray(1 / (1 + np.exp(-1.702 * normal)))
 
     def _of(self, experiment: ExperimentId) -> Survival:
-        found = self.cluster.lengths.of(self.pool.policy.name, experiment)
+        found = self.cluster.run_durations.of(self.pool.policy.name, experiment)
         if found is None:
             self.is_ignorant = True
             return _UNKNOWN

@@ -189,7 +189,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         is_silent=bool(held) and cluster.now_ms - record.counted_ms > REPORTS_WITHIN_MS,
         service_ms=record.service_at(cluster.now_ms),
         resizes=max(0, record.starts - 1),
-        pause_ms=cluster.pauses.get(
+        pause_ms=cluster.pause_durations.get(
             trial.request.experiment, "reform" if run is not None and run.gang.is_live else "restart"
         ),
     )

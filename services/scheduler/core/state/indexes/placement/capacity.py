@@ -1,4 +1,4 @@
-"""Free slots of a pool's open workers, indexed by their number; it places requests and gangs. `ground` and
+"""Free slots of a pool's open workers, indexed by their number; it places requests and gangs. `placement_index` and
 `free_slot_buckets` are the indexes behind it, `labels` the constraints.
 
 Tentative changes are undone exactly, so that a plan does not modify the state.
