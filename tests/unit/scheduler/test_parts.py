@@ -113,7 +113,7 @@ def test_half_a_slot_is_used_as_half_a_slot() -> None:
     world.worker("a", 1)
     world.want(1, fraction=HALF)
     world.cycle()
-    (holding,) = world.told.holdings
+    (holding,) = world.unsaved.holdings
     assert holding.slots == Fraction(1, 2)
 
 

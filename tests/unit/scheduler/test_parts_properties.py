@@ -76,7 +76,7 @@ def happen(world: World, event: Event) -> None:
 
 def granted(world: World) -> list[Run]:
     """The runs that the last turn made, in order."""
-    return [fact.run for fact in world.told.facts if isinstance(fact, Granted)]
+    return [fact.run for fact in world.unsaved.facts if isinstance(fact, Granted)]
 
 
 def check_slots(world: World) -> None:
@@ -199,12 +199,12 @@ def test_usage_of_parts_is_exact(runs: list[tuple[int, int]]) -> None:
         world.want(number, fraction=fraction)
     world.cycle()
     started = world.now
-    holdings = {holding.key: holding for holding in world.told.holdings}
+    holdings = {holding.key: holding for holding in world.unsaved.holdings}
     for number, (_, ms) in enumerate(runs, start=1):
         world.now = started + timedelta(milliseconds=ms)
         world.exit(number)
         world.cycle()
-        holdings |= {holding.key: holding for holding in world.told.holdings}
+        holdings |= {holding.key: holding for holding in world.unsaved.holdings}
     used = sum(
         holding.slots * ((holding.until - holding.since) // timedelta(milliseconds=1))
         for holding in holdings.values()

@@ -52,7 +52,7 @@ class World:
     tokens: int = 0
     places: int = 0
     cluster: Cluster = field(default_factory=Cluster)
-    told: Unsaved = field(default_factory=Unsaved)
+    unsaved: Unsaved = field(default_factory=Unsaved)
 
     def __post_init__(self) -> None:
         self.cluster.advance_to(self.now)
@@ -162,11 +162,13 @@ class World:
         return plan(self.cluster, list(self.cluster.pools))
 
     def cycle(self) -> list[Run]:
-        """One turn, as the service takes it; the runs it made. `told` is what it changed."""
+        """One cycle, as the service runs it; the runs it made. `unsaved` is what it changed."""
         before = self.tokens
-        turn = run_cycle(self.cluster, (), self.next_token, self.now)
-        self.told = turn.unsaved
-        return [self.cluster.runs[run] for run in turn.unsaved.runs if self.cluster.runs[run].token > before]
+        result = run_cycle(self.cluster, (), self.next_token, self.now)
+        self.unsaved = result.unsaved
+        return [
+            self.cluster.runs[run] for run in result.unsaved.runs if self.cluster.runs[run].token > before
+        ]
 
     def next_token(self) -> int:
         self.tokens += 1
