@@ -84,7 +84,7 @@ def simulate(
     seed: int = 0,
     until_s: float | None = None,
     is_checked: bool = False,
-    tell: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
     submissions: Sequence[Submission] = (),
 ) -> Answer:
     """Simulate a workload to its end, or for `until_s`.
@@ -92,11 +92,11 @@ def simulate(
     Args:
         items: Trials without a search.
         is_checked: Check every invariant after every event; slower.
-        tell: Called at times with the number of trials and experiments that have ended, and the total.
+        on_progress: Called at times with the number of trials and experiments that have ended, and the total.
         submissions: Experiments whose trials the searcher's core creates and stops.
 
     Raises:
-        Breach: An invariant does not hold; this is a bug.
+        InvariantViolation: An invariant does not hold; this is a bug.
     """
     measures, experiments, trace = Measures(), Experiments(), Trace()
     pool = policy_of(policy, cluster, POOL)
@@ -111,7 +111,7 @@ def simulate(
     if cluster.failures is not None:
         _plan_failures(simulation, cluster.failures, simulation.chance("failures"))
     simulation.begin()
-    is_complete = _run(simulation, until_s, tell)
+    is_complete = _run(simulation, until_s, on_progress)
     served = measures.served()
     result = _result(policy, simulation, measures, served)
     found = tuple(experiments.results(measures.slot_ms_of))

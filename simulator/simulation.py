@@ -32,7 +32,7 @@ from simulator.event_queue import EventQueue
 from simulator.experiments.submission import Submission
 from simulator.machines.machine import Machine, MachineLinks
 from simulator.machines.machine_slots import Kind
-from simulator.machines.registry import Registry
+from simulator.machines.registry import SimulatedRegistry
 from simulator.machines.training import Training
 from simulator.observers.observer import Observer, Observers
 from simulator.provisioning.cloud import Cloud
@@ -100,7 +100,9 @@ class Simulation:
         self.searcher = Searcher(
             ties, setup.submissions, setup.policy.name, setup.tempo.commit_ms, price or 0.0
         )
-        self.registry = Registry(self.watch, self._is_stale, self._publish_stored, agenda, self._is_off)
+        self.registry = SimulatedRegistry(
+            self.watch, self._is_stale, self._publish_stored, agenda, self._is_off
+        )
         failing = self.chance("code")
         self.training = Training(
             agenda,
@@ -165,7 +167,7 @@ class Simulation:
     def requests(self) -> Iterator[tuple[TrialId, int]]:
         """Yield the newest request of each trial."""
         for trial, order in self.owner.orders.items():
-            yield trial, order.wish.request
+            yield trial, order.request.request
         for row in self.searcher.rows.experiments.values():
             for one in row.trials.values():
                 yield one.id, one.request
@@ -219,7 +221,7 @@ class Simulation:
         return machine is None or not machine.is_on
 
     def _switch_off(self, worker: WorkerId) -> None:
-        self.watch.on_gone(worker)
+        self.watch.on_machine_removed(worker)
         self.machines[worker].switch_off()
 
     def _warn(self, worker: WorkerId) -> None:
@@ -231,7 +233,7 @@ class Simulation:
         """`qry scheduler.snapshot`."""
         for node in self.nodes:
             if node.leader and node.is_up:
-                return {name: _load(carried) for name, carried in loads_of_all(node.leader.cluster).items()}
+                return {name: _load(load) for name, load in loads_of_all(node.leader.cluster).items()}
         return None
 
     def _deliver(self, orders: DesiredSet) -> None:
@@ -248,9 +250,9 @@ class Simulation:
                 self.wire.send(worker, node.name, partial(self._come, node, sighting))
 
     def _come(self, node: SchedulerProcess, sighting: ObservedSet) -> None:
-        node.hear(sighting)
+        node.on_observed_set(sighting)
         if node.is_up:
-            worker = sighting.heard.worker
+            worker = sighting.state.worker
             self.wire.send(node.name, worker, self.machines[worker].acknowledged)
 
     def _reaches_registry(self, worker: WorkerId) -> bool:
@@ -278,8 +280,8 @@ class Simulation:
         return self.searcher.items.get(trial) or self.owner.orders[trial].item
 
 
-def _load(carried: WorkerOccupancy) -> WorkerLoad:
-    return WorkerLoad(carried.used_slots, carried.pieces, carried.gangs, carried.tenant)
+def _load(load: WorkerOccupancy) -> WorkerLoad:
+    return WorkerLoad(load.used_slots, load.pieces, load.gangs, load.tenant)
 
 
 def _reaching(setup: Setup) -> PoolPolicy:

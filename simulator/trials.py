@@ -86,7 +86,7 @@ class WorkloadTrial:
         user: The owner within tenant and workspace; an experiment belongs to one user.
         experiment: Trials of the same experiment share priority, weight and limits.
         min_slots: Less than `max_slots` for an elastic run.
-        part: A fraction of one slot, in thousandths; 0: whole slots.
+        fraction: A fraction of one slot, in thousandths; 0: whole slots.
         checkpoint_ms: Training time between two checkpoints; None: only when told to stop.
         launch_ms: From the desired set to the first step, including fetching and restoring.
         stop_ms: From the signal to the end of the last rank, including saving.
@@ -102,7 +102,7 @@ class WorkloadTrial:
     work: Work
     min_slots: int = 1
     max_slots: int = 1
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     tenant: str = "default"
     workspace: str = "default"
     user: str = "default"

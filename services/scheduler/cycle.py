@@ -1,6 +1,6 @@
 """The leader's loop: apply events, plan, save, publish. Only this loop modifies the cluster.
 
-Handlers, queries and heartbeats push events; `dispatch` sends desired sets to the workers.
+Handlers, queries and heartbeats push events; `desired_state` sends desired sets to the workers.
 """
 
 import asyncio
@@ -48,11 +48,11 @@ class LeaderTerm:
     next_token: int
     last_token: int
     last_place: int
-    carried: dict[TrialId, StoredRequest] = field(default_factory=dict)
+    stored_requests: dict[TrialId, StoredRequest] = field(default_factory=dict)
     run_traces: dict[TrialId, str | None] = field(default_factory=dict)
     refusals: dict[TrialId, WaitReason] = field(default_factory=dict)
     demands: dict[PoolName, Demand] = field(default_factory=dict)
-    told: dict[PoolName, tuple[Demand, float]] = field(default_factory=dict)
+    published_demands: dict[PoolName, tuple[Demand, float]] = field(default_factory=dict)
     demand_version: int = 0
     saved: asyncio.Event = field(default_factory=asyncio.Event)
     """Cleared while memory is ahead of the tables: no worker may learn of a grant that is not saved."""
@@ -110,12 +110,12 @@ class Cycle:
         while not ended.is_set():
             self._woken.clear()
             with metrics.CYCLE_DURATION.time():
-                await self.turn()
+                await self.run_once()
             if not self._events:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), TICK_S)
 
-    async def turn(self) -> None:
+    async def run_once(self) -> None:
         """Run one scheduling cycle."""
         # 1. Stop if the lease may be lost.
         _ = self._lease.epoch
@@ -140,8 +140,8 @@ class Cycle:
 
     def trace_of(self, trial: TrialId) -> dict[str, str]:
         """Return the trace headers of a trial's request."""
-        carried = self.term.carried.get(trial)
-        return {"traceparent": carried.traceparent} if carried and carried.traceparent else {}
+        stored = self.term.stored_requests.get(trial)
+        return {"traceparent": stored.traceparent} if stored and stored.traceparent else {}
 
     def forget_old(self) -> None:
         """Drop trials and runs from memory that ended long ago and are no longer waited for."""
@@ -165,7 +165,7 @@ class Cycle:
         ]
         cluster.forget(trials=closed)
         for trial_id in closed:
-            self.term.carried.pop(trial_id, None)
+            self.term.stored_requests.pop(trial_id, None)
             self.term.run_traces.pop(trial_id, None)
 
     def _take_events(self) -> list[TurnEvent]:
@@ -183,7 +183,7 @@ class Cycle:
         now = self.clock.monotonic()
         due: dict[PoolName, Demand] = {}
         for pool, demand in self.term.demands.items():
-            published, at = self.term.told.get(pool, (None, 0.0))
+            published, at = self.term.published_demands.get(pool, (None, 0.0))
             if demand != published and (published is None or now - at >= PUBLISH_DEMAND_S):
                 due[pool] = demand
         return due
@@ -204,7 +204,7 @@ class Cycle:
         metrics.observe_grants(changes.facts)
         self.term.run_traces |= traces
         now = self.clock.monotonic()
-        self.term.told |= {pool: (demand, now) for pool, demand in demands.items()}
+        self.term.published_demands |= {pool: (demand, now) for pool, demand in demands.items()}
 
     async def _save(self, unit: Unit, changes: Unsaved) -> None:
         cluster = self.cluster

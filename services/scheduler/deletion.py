@@ -45,32 +45,32 @@ class DeletionOwner:
 
     cycle: Cycle
 
-    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
+    async def begin(self, unit: Unit, deletion: DeletionRequest) -> bool:
         """Return whether the deletion may start: every worker has released its slots, and no checkpoint is
         pending."""
-        if doomed.scope == "workspace":
+        if deletion.scope == "workspace":
             return True
-        column = _column(doomed)
-        if await unit.connection.scalar(_is_open(column, doomed.target)) or not all(
-            map(_is_over, _runs(self.cycle, doomed))
+        column = _column(deletion)
+        if await unit.connection.scalar(_is_open(column, deletion.target)) or not all(
+            map(_is_over, _runs(self.cycle, deletion))
         ):
             return False
-        if not all(trial.is_closed and trial.awaited is None for trial in _trials(self.cycle, doomed)):
+        if not all(trial.is_closed and trial.awaited is None for trial in _trials(self.cycle, deletion)):
             return False
         # A worker that reconnects later may still send data of these runs; it is told that they were deleted.
-        runs = select(run.c.run).where(run.c[column] == doomed.target)
+        runs = select(run.c.run).where(run.c[column] == deletion.target)
         mark = insert(tables_of("scheduler").deleted).from_select(["id"], runs).on_conflict_do_nothing()
         await unit.connection.execute(mark)
         return True
 
-    async def empty(self, doomed: DeletionRequest) -> None:
+    async def empty(self, deletion: DeletionRequest) -> None:
         """Drop the data from the cycle's memory. Raises Transient if no cycle runs in time."""
-        if doomed.scope == "workspace":
+        if deletion.scope == "workspace":
             return
         forgotten = asyncio.Event()
 
         def forget(cycle: Cycle) -> None:
-            _forget(cycle, doomed)
+            _forget(cycle, deletion)
             forgotten.set()
 
         self.cycle.push(forget)
@@ -80,15 +80,15 @@ class DeletionOwner:
         except TimeoutError:
             raise Transient(f"the scheduler completed no cycle within {CYCLE_TIMEOUT_S:g} s", 1.0) from None
 
-    def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
+    def rows(self, deletion: DeletionRequest) -> Sequence[DeleteStatement]:
         """Return the rows to delete. The other rows of a tenant are deleted with its tables by
         `shared.bus.deletion`."""
-        if doomed.scope == "workspace":
-            return _workspace_rows(doomed)
-        used = _anonymized(doomed)
-        if doomed.scope == "tenant":
+        if deletion.scope == "workspace":
+            return _workspace_rows(deletion)
+        used = _anonymized(deletion)
+        if deletion.scope == "tenant":
             return (used,)
-        experiment = doomed.target
+        experiment = deletion.target
         runs = select(run.c.run).where(run.c.experiment == experiment)
         trials = select(wanted.c.trial).where(wanted.c.experiment == experiment)
         return (
@@ -112,45 +112,45 @@ def _is_open(column: str, target: UUID) -> Select[bool]:
     return select(is_open)
 
 
-def _anonymized(doomed: DeletionRequest) -> DeleteStatement:
+def _anonymized(deletion: DeletionRequest) -> DeleteStatement:
     """Keep the usage without its owner."""
-    tenant = SITE if doomed.scope == "tenant" else doomed.tenant
-    used = holding.c[_column(doomed)] == doomed.target
+    tenant = SITE if deletion.scope == "tenant" else deletion.tenant
+    used = holding.c[_column(deletion)] == deletion.target
     some = select(ctid).select_from(holding).where(used).limit(AT_ONCE)
     return update(holding).where(listed(some)).values(owner="", experiment=NOBODY, tenant=tenant)
 
 
-def _workspace_rows(doomed: DeletionRequest) -> Sequence[DeleteStatement]:
+def _workspace_rows(deletion: DeletionRequest) -> Sequence[DeleteStatement]:
     return [
-        rows_of(table, and_(table.c.tenant == doomed.tenant, table.c.workspace == doomed.workspace))
+        rows_of(table, and_(table.c.tenant == deletion.tenant, table.c.workspace == deletion.workspace))
         for table in (quota, budget, budget_reported, reservation)
     ]
 
 
-def _column(doomed: DeletionRequest) -> str:
-    return "tenant" if doomed.scope == "tenant" else "experiment"
+def _column(deletion: DeletionRequest) -> str:
+    return "tenant" if deletion.scope == "tenant" else "experiment"
 
 
-def _runs(cycle: Cycle, doomed: DeletionRequest) -> list[Run]:
-    return [run for run in cycle.cluster.runs.values() if getattr(run, _column(doomed)) == doomed.target]
+def _runs(cycle: Cycle, deletion: DeletionRequest) -> list[Run]:
+    return [run for run in cycle.cluster.runs.values() if getattr(run, _column(deletion)) == deletion.target]
 
 
-def _trials(cycle: Cycle, doomed: DeletionRequest) -> list[Trial]:
-    column = _column(doomed)
-    return [one for one in cycle.cluster.trials.values() if getattr(one.wish, column) == doomed.target]
+def _trials(cycle: Cycle, deletion: DeletionRequest) -> list[Trial]:
+    column = _column(deletion)
+    return [one for one in cycle.cluster.trials.values() if getattr(one.request, column) == deletion.target]
 
 
 def _is_over(run: Run) -> bool:
     return run.is_over
 
 
-def _forget(cycle: Cycle, doomed: DeletionRequest) -> None:
-    trials = [trial.id for trial in _trials(cycle, doomed)]
-    experiments = {cycle.cluster.trials[trial].wish.experiment for trial in trials}
-    cycle.cluster.forget(runs=[run.id for run in _runs(cycle, doomed)], trials=trials)
+def _forget(cycle: Cycle, deletion: DeletionRequest) -> None:
+    trials = [trial.id for trial in _trials(cycle, deletion)]
+    experiments = {cycle.cluster.trials[trial].request.experiment for trial in trials}
+    cycle.cluster.forget(runs=[run.id for run in _runs(cycle, deletion)], trials=trials)
     for one in trials:
-        cycle.term.carried.pop(one, None)
+        cycle.term.stored_requests.pop(one, None)
         cycle.term.run_traces.pop(one, None)
         cycle.term.refusals.pop(one, None)
-    for experiment in experiments | {ExperimentId(doomed.target)}:
-        cycle.cluster.parts.pop(experiment, None)
+    for experiment in experiments | {ExperimentId(deletion.target)}:
+        cycle.cluster.policies.pop(experiment, None)

@@ -65,7 +65,7 @@ class Announcer:
                         unit.emit(_ended(fact), tenant=run.tenant)
                 case Closed(trial, _, _):
                     with telemetry.span("close request", parent=self.trace_of(trial.id), trial=trial.id):
-                        unit.emit(_closed(fact), tenant=trial.wish.tenant)
+                        unit.emit(_closed(fact), tenant=trial.request.tenant)
                 case WorkerUp(worker):
                     unit.emit(_joined(self._risen(worker), unit), tenant=SITE)
                 case WorkerEmptied(worker):
@@ -128,7 +128,7 @@ def member_of(share: GangShare) -> GangMember:
         slots=share.slots,
         address=share.address,
         slot_ids=share.slot_ids,
-        part=share.part,
+        part=share.fraction,
     )
 
 
@@ -185,7 +185,7 @@ def _ended(fact: Ended) -> RunEnded:
 
 
 def _closed(fact: Closed) -> RequestClosed:
-    request = fact.trial.wish
+    request = fact.trial.request
     return RequestClosed(
         trial_id=request.trial,
         experiment_id=request.experiment,

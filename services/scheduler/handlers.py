@@ -77,12 +77,12 @@ class Handlers:
     async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
         stored = [_stored_request(delivery) for delivery in batch]
         await save_requests(unit.connection, stored)
-        parts = await self._parts_of(unit, stored)
-        emit_first_policies(unit, parts)
+        policies = await self._policies_of(unit, stored)
+        emit_first_policies(unit, policies)
         known = await self._known(unit, stored)
 
         async def take_up() -> None:
-            self.cycle.push(lambda cycle: _take_up(cycle, stored, parts, known))
+            self.cycle.push(lambda cycle: _take_up(cycle, stored, policies, known))
 
         unit.then(take_up)
 
@@ -169,7 +169,7 @@ class Handlers:
 
         return take_up
 
-    async def _parts_of(
+    async def _policies_of(
         self, unit: Unit, stored: list[StoredRequest]
     ) -> dict[ExperimentId, tuple[ExperimentPolicy, int]]:
         """Store the policy of each experiment that is not in memory, from its first request, and return it with
@@ -177,9 +177,9 @@ class Handlers:
         cluster = self.cycle.cluster
         unknown: dict[ExperimentId, ExperimentPolicy] = {}
         for one in stored:
-            request, share = one.wish, one.spec.share
+            request, share = one.request, one.spec.share
             pool = cluster.pools.get(request.pool)
-            if request.experiment not in cluster.parts and pool is not None:
+            if request.experiment not in cluster.policies and pool is not None:
                 priority = share.priority or pool.policy.default_priority
                 unknown[request.experiment] = ExperimentPolicy(priority, share.weight, share.max_slots)
         if not unknown or unit.tenant is None:
@@ -189,7 +189,9 @@ class Handlers:
     async def _known(self, unit: Unit, stored: list[StoredRequest]) -> list[Trial]:
         """Return the trials of earlier requests that have left memory."""
         trials = self.cycle.cluster.trials
-        missing = [one.wish.trial for one in stored if one.wish.trial not in trials and one.wish.version > 1]
+        missing = [
+            one.request.trial for one in stored if one.request.trial not in trials and one.request.version > 1
+        ]
         if not missing:
             return []
         return list((await load_known(unit.connection, missing)).values())
@@ -198,24 +200,24 @@ class Handlers:
 def apply_requests(cycle: Cycle, stored: list[StoredRequest]) -> None:
     """Apply requests to the cycle's state, in order; known ones change nothing."""
     for one in stored:
-        before = cycle.term.carried.get(one.wish.trial)
-        if before is None or before.wish.version < one.wish.version:
-            cycle.term.carried[one.wish.trial] = one
+        before = cycle.term.stored_requests.get(one.request.trial)
+        if before is None or before.request.version < one.request.version:
+            cycle.term.stored_requests[one.request.trial] = one
         cycle.term.last_place += 1
         cycle.cluster.apply(
-            requests.on_request(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now())
+            requests.on_request(cycle.cluster, one.request, cycle.term.last_place, cycle.clock.now())
         )
 
 
 def _take_up(
     cycle: Cycle,
     stored: list[StoredRequest],
-    parts: dict[ExperimentId, tuple[ExperimentPolicy, int]],
+    policies: dict[ExperimentId, tuple[ExperimentPolicy, int]],
     known: list[Trial],
 ) -> None:
-    for experiment, (part, _) in parts.items():
-        if experiment not in cycle.cluster.parts:
-            cycle.cluster.put_experiment_policy(experiment, part)
+    for experiment, (policy, _) in policies.items():
+        if experiment not in cycle.cluster.policies:
+            cycle.cluster.put_experiment_policy(experiment, policy)
     for trial in known:
         if trial.id not in cycle.cluster.trials and trial.is_closed:
             cycle.cluster.put_trial(trial, lazily=True)

@@ -61,8 +61,8 @@ async def _once(cycle: Cycle, database: Database) -> None:
         versions = await load_late_versions(connection)
         missed = [trial for trial, version in versions.items() if _is_unknown(cycle, trial, version)]
         late = await load_requests(connection, missed) if missed else []
-        known = await load_known(connection, [one.wish.trial for one in late]) if late else {}
-        parts = await load_policies(connection, {one.wish.experiment for one in late}) if late else {}
+        known = await load_known(connection, [one.request.trial for one in late]) if late else {}
+        policies = await load_policies(connection, {one.request.experiment for one in late}) if late else {}
         settled = await load_settled(connection, awaited) if awaited else {}
         workers = await load_worker_commands(connection)
         disabled = await load_disabled(connection)
@@ -70,16 +70,16 @@ async def _once(cycle: Cycle, database: Database) -> None:
         rules = await late_edits.load_rules(connection, cluster, cycle.clock.now())
 
     def take_up(cycle: Cycle) -> None:
-        for experiment, part in parts.items():
-            if experiment not in cycle.cluster.parts:
-                cycle.cluster.put_experiment_policy(experiment, part)
+        for experiment, policy in policies.items():
+            if experiment not in cycle.cluster.policies:
+                cycle.cluster.put_experiment_policy(experiment, policy)
         for trial in known.values():
             if trial.id not in cycle.cluster.trials and trial.is_closed:
                 cycle.cluster.put_trial(trial, lazily=True)
         apply_requests(cycle, late)
         _raise_settled(cycle, settled)
-        for kept in workers:
-            _catch_up(cycle, kept)
+        for commands in workers:
+            _catch_up(cycle, commands)
         _disable(cycle, disabled)
         cycle.forget_old()
 
@@ -96,7 +96,7 @@ def take_up_rules(cycle: Cycle, rules: late_edits.StoredRules, edits: int) -> No
 
 def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:
     known = cycle.cluster.trials.get(trial)
-    return known is None or known.wish.version < version
+    return known is None or known.request.version < version
 
 
 def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
@@ -108,16 +108,18 @@ def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
             )
 
 
-def _catch_up(cycle: Cycle, kept: WorkerCommands) -> None:
+def _catch_up(cycle: Cycle, commands: WorkerCommands) -> None:
     """Drain, open or remove a worker unless that has happened already."""
     cluster = cycle.cluster
-    worker = cluster.workers.get(kept.worker)
+    worker = cluster.workers.get(commands.worker)
     if worker is None:
         return
-    if kept.is_removed:
+    if commands.is_removed:
         cluster.apply(on_removed(cluster, worker.id, cycle.clock.now()))
-    elif kept.drain is (worker.drain is Drain.OPEN):
-        cluster.apply(draining.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain))
+    elif commands.drain is (worker.drain is Drain.OPEN):
+        cluster.apply(
+            draining.on_drain(cluster, worker.id, reclaim=commands.reclaim, undo=not commands.drain)
+        )
 
 
 def _disable(cycle: Cycle, disabled: dict[WorkerId, frozenset[int]]) -> None:

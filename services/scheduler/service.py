@@ -60,7 +60,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     own = settings.scheduler
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     lease = infrastructure.lease(LEASE)
-    parts = LeaderDependencies(
+    dependencies = LeaderDependencies(
         infrastructure,
         lease,
         WorkerIssuer.from_json(own.worker_issuer_file.read_text()),
@@ -70,18 +70,18 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     async with infrastructure.database.system() as connection:
         await save_pool(connection, default_policy(own.default_pool))
     infrastructure.publish()
-    infrastructure.lead(lease, partial(serve_term, parts))
+    infrastructure.lead(lease, partial(serve_term, dependencies))
     # Standbys answer health queries too: a missing leader must be visible.
     await infrastructure.respond({})
     process.mark_ready()
 
 
-async def serve_term(parts: LeaderDependencies, epoch: int, ended: asyncio.Event) -> None:
+async def serve_term(dependencies: LeaderDependencies, epoch: int, ended: asyncio.Event) -> None:
     """Lead until the lease is lost, the process stops, or a cycle could not be saved. The term's memory is then
     discarded."""
     try:
-        term = await _begin(parts, epoch)
-        await _lead(parts, term, ended)
+        term = await _begin(dependencies, epoch)
+        await _lead(dependencies, term, ended)
     except (Transient, Conflict) as error:
         _log.warning("the leader's term ended early", epoch=epoch, error=str(error))
 
@@ -108,11 +108,11 @@ def default_policy(settings: PoolSection) -> PoolPolicy:
     )
 
 
-async def _begin(parts: LeaderDependencies, epoch: int) -> LeaderTerm:
+async def _begin(dependencies: LeaderDependencies, epoch: int) -> LeaderTerm:
     """Load the stored state under our epoch."""
-    base = parts.infrastructure
+    base = dependencies.infrastructure
     async with base.database.system() as connection:
-        await parts.lease.guard(connection)
+        await dependencies.lease.guard(connection)
         token = await next_token_block(connection)
         world = await load_state(connection, base.clock.now())
     return LeaderTerm(
@@ -121,22 +121,22 @@ async def _begin(parts: LeaderDependencies, epoch: int) -> LeaderTerm:
         next_token=token,
         last_token=token + BLOCK - 1,
         last_place=world.last_place,
-        carried=world.carried,
+        stored_requests=world.stored_requests,
     )
 
 
-async def _lead(parts: LeaderDependencies, term: LeaderTerm, ended: asyncio.Event) -> None:
+async def _lead(dependencies: LeaderDependencies, term: LeaderTerm, ended: asyncio.Event) -> None:
     over = asyncio.Event()
-    base = parts.infrastructure
+    base = dependencies.infrastructure
     bus, database, units, clock = base.bus, base.database, base.units, base.clock
-    dispatch = DesiredStateSender(bus, term, clock, lambda: parts.lease.held and not over.is_set())
-    cycle = Cycle(term, units, parts.lease, clock, dispatch.send)
-    pulse = Heartbeats(bus, cycle, clock, dispatch)
-    dispatch.hear = pulse.hear
-    joining = Joining(cycle, database, units, parts.issuer, parts.nats_url, clock)
+    dispatch = DesiredStateSender(bus, term, clock, lambda: dependencies.lease.held and not over.is_set())
+    cycle = Cycle(term, units, dependencies.lease, clock, dispatch.send)
+    heartbeats = Heartbeats(bus, cycle, clock, dispatch)
+    dispatch.on_observed_set = heartbeats.on_observed_set
+    joining = Joining(cycle, database, units, dependencies.issuer, dependencies.nats_url, clock)
     explaining = Explainer(cycle, database, clock)
     budgets = BudgetMonitor(cycle, database, units, clock)
-    queries = Queries(cycle, pulse, joining, explaining, budgets, database, clock)
+    queries = Queries(cycle, heartbeats, joining, explaining, budgets, database, clock)
     handlers = Handlers(cycle)
     events = base.consumer(handlers.events())
     deleting = DeletionLoop(units, NAME, DeletionOwner(cycle))
@@ -144,16 +144,16 @@ async def _lead(parts: LeaderDependencies, term: LeaderTerm, ended: asyncio.Even
     # Send every desired set again, because sets carry the new epoch.
     dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
     # One responder group per epoch: in a shared group a frozen leader would take heartbeats from its successor.
-    beats = Responder(bus, NAME, {ObservedSet: pulse.answer}, group=f"{NAME}.{term.epoch}")
+    beats = Responder(bus, NAME, {ObservedSet: heartbeats.answer}, group=f"{NAME}.{term.epoch}")
     async with Responder(bus, NAME, queries.answers()), beats:
         jobs = [
             cycle.run(over),
-            pulse.run(over),
+            heartbeats.run(over),
             events.run(over),
             commands.run(over),
             reconcile(cycle, database, over),
             budgets.run(over),
-            prune(database, clock, parts.keep_usage, over),
+            prune(database, clock, dependencies.keep_usage, over),
             deleting.run_until(over),
         ]
         try:

@@ -47,7 +47,7 @@ class SchedulerDatabase:
     pools: dict[PoolName, PoolPolicy] = field(default_factory=dict)
     quotas: dict[Path, Quota] = field(default_factory=dict)
     reservations: list[Reservation] = field(default_factory=list)
-    parts: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
+    policies: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
     wanted: dict[TrialId, TrialRequest] = field(default_factory=dict)
     wanted_at_ms: dict[TrialId, int] = field(default_factory=dict)
     trials: dict[TrialId, Trial] = field(default_factory=dict)
@@ -87,12 +87,12 @@ class SchedulerDatabase:
         self.inbox.add(message)
         return True
 
-    def save_request(self, wish: TrialRequest, now_ms: int) -> None:
+    def save_request(self, request: TrialRequest, now_ms: int) -> None:
         """Store a trial's newest request; repeated and older ones change nothing."""
-        before = self.wanted.get(wish.trial)
-        if before is None or before.version < wish.version:
-            self.wanted[wish.trial] = wish
-            self.wanted_at_ms[wish.trial] = now_ms
+        before = self.wanted.get(request.trial)
+        if before is None or before.version < request.version:
+            self.wanted[request.trial] = request
+            self.wanted_at_ms[request.trial] = now_ms
 
     def settle(self, run: RunId) -> None:
         self.settled[run] = self.settled.get(run, 0) + 1
@@ -139,10 +139,10 @@ class SchedulerDatabase:
         for reservation in self.reservations:
             cluster.apply(requests.on_reserved(cluster, reservation))
         for worker in sorted(self.workers.values(), key=lambda worker: worker.id):
-            if worker.liveness is not Liveness.GONE:
+            if worker.liveness is not Liveness.REMOVED:
                 cluster.put_worker(_copied(worker))
-        for experiment, part in self.parts.items():
-            cluster.put_experiment_policy(experiment, part)
+        for experiment, experiment_policy in self.policies.items():
+            cluster.put_experiment_policy(experiment, experiment_policy)
         trials = [trial for trial in self.trials.values() if self._is_needed(trial)]
         awaited = {t.awaited.run for t in trials if t.awaited is not None and self._is_awaited(t.awaited)}
         by_token = sorted(self.runs.values(), key=lambda run: run.token)
@@ -160,7 +160,7 @@ class SchedulerDatabase:
         self.last_place = max((trial.place for trial in self.trials.values()), default=0)
         for request in self.wanted.values():
             before = self.trials.get(request.trial)
-            if before is None or not before.is_closed or request.request > before.wish.request:
+            if before is None or not before.is_closed or request.request > before.request.request:
                 self.last_place += 1
                 cluster.apply(requests.on_request(cluster, request, self.last_place, now))
         for name, reclaim in self.draining.items():
@@ -176,7 +176,7 @@ class SchedulerDatabase:
             return True
         if trial.awaited is not None and self._is_awaited(trial.awaited):
             return True
-        return self.wanted[trial.id].request > trial.wish.request
+        return self.wanted[trial.id].request > trial.request.request
 
     def _loaded(self, run: Run) -> Run:
         """Reduce a run to what its row stores; the rest is relearned from its workers."""

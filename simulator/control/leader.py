@@ -1,5 +1,5 @@
 """A leader's term: apply events, plan, save, publish. The scheduler's own core decides; the rest mirrors
-`services/scheduler` (cycle, handlers, pulse, reconcile) on virtual time. `scheduler_process` starts and ends terms."""
+`services/scheduler` (cycle, handlers, heartbeats, reconcile) on virtual time. `scheduler_process` starts and ends terms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ class Tempo:
     """Durations in a scheduler, in milliseconds.
 
     Attributes:
-        turn_ms: From an event to the cycle that applies it; events in between share the cycle.
+        cycle_delay_ms: From an event to the cycle that applies it; events in between share the cycle.
         commit_ms: Duration of a transaction.
         tick_ms: Maximum time between two cycles.
         beat_ms: Interval of worker heartbeats. None: nothing fails, so neither heartbeats nor leases are simulated.
     """
 
-    turn_ms: int = 0
+    cycle_delay_ms: int = 0
     commit_ms: int = 0
     tick_ms: int = 1000
     beat_ms: int | None = None
@@ -109,18 +109,18 @@ class Leader:
         self._events.append(event)
         self._wake()
 
-    def apply_request(self, wish: TrialRequest, part: ExperimentPolicy) -> None:
+    def apply_request(self, request: TrialRequest, policy: ExperimentPolicy) -> None:
         """Apply a request that a handler has stored."""
 
         def apply(cluster: Cluster, now: datetime) -> None:
-            if wish.experiment not in cluster.parts:
-                cluster.put_experiment_policy(wish.experiment, part)
-            before = self.process.records.trials.get(wish.trial)
-            if before is not None and before.is_closed and wish.trial not in cluster.trials:
+            if request.experiment not in cluster.policies:
+                cluster.put_experiment_policy(request.experiment, policy)
+            before = self.process.records.trials.get(request.trial)
+            if before is not None and before.is_closed and request.trial not in cluster.trials:
                 # the trial of an earlier request that has left memory
                 cluster.put_trial(before, lazily=True)
             self.process.records.last_place += 1
-            cluster.apply(requests.on_request(cluster, wish, self.process.records.last_place, now))
+            cluster.apply(requests.on_request(cluster, request, self.process.records.last_place, now))
 
         self.push(apply)
 
@@ -136,9 +136,9 @@ class Leader:
 
         self.push(apply)
 
-    def hear(self, sighting: ObservedSet) -> None:
+    def on_observed_set(self, sighting: ObservedSet) -> None:
         """Apply an observed set of a joined worker unless a newer one was applied before."""
-        state = sighting.heard
+        state = sighting.state
         if state.worker not in self.process.records.workers or not self._is_next(sighting):
             return
         self.silence.on_heartbeat(state.worker, self.process.agenda.monotonic_s)
@@ -167,8 +167,8 @@ class Leader:
             return
         for request in records.late_requests(self.process.agenda.now_ms - 60_000):
             known = cluster.trials.get(request.trial)
-            if known is None or known.wish.version < request.version:
-                self.apply_request(request, records.parts[request.experiment])
+            if known is None or known.request.version < request.version:
+                self.apply_request(request, records.policies[request.experiment])
         awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
         for run in awaited:
             missing = (
@@ -177,7 +177,7 @@ class Leader:
             if missing > 0:
                 self.push(_settled(run, missing))
 
-    def turn(self) -> None:
+    def run_once(self) -> None:
         """Run one scheduling cycle."""
         # 1. Stop if the lease may be lost.
         if not self.process.holds_lease():
@@ -186,7 +186,7 @@ class Leader:
         # 2. Apply events, plan, and apply the plan.
         events, self._events = self._events, []
         result = run_cycle(self.cluster, events, self._next_token, self.process.agenda.now)
-        self.process.watch.on_turn(self.cluster, result.plan)
+        self.process.watch.on_cycle(self.cluster, result.plan)
         self._demands |= result.plan.demand
         # 3. Save and publish in one transaction that commits only under our epoch.
         changes = result.unsaved
@@ -243,12 +243,12 @@ class Leader:
     def _wake(self) -> None:
         if not self._is_busy and not self.is_over:
             self._is_busy = True
-            self.process.later(self.tempo.turn_ms, self._run_cycle)
+            self.process.later(self.tempo.cycle_delay_ms, self._run_cycle)
 
     def _run_cycle(self) -> None:
         if not self.is_over:
             self._is_busy = False
-            self.turn()
+            self.run_once()
 
     def _next_token(self) -> int:
         self._last_token += 1
@@ -256,9 +256,9 @@ class Leader:
 
     def _is_next(self, sighting: ObservedSet) -> bool:
         number = (sighting.incarnation, sighting.sequence)
-        if number <= self._seen.get(sighting.heard.worker, (0, 0)):
+        if number <= self._seen.get(sighting.state.worker, (0, 0)):
             return False
-        self._seen[sighting.heard.worker] = number
+        self._seen[sighting.state.worker] = number
         return True
 
 

@@ -22,7 +22,7 @@ class ObservedSet:
     """An observed set of one process of a worker's daemon; `sequence` increases. `answers`: the desired set
     that it replies to."""
 
-    heard: ObservedState
+    state: ObservedState
     incarnation: int
     sequence: int
     answers: int | None = None

@@ -24,10 +24,10 @@ RECONCILE_MS = 5000
 
 @dataclass(frozen=True, slots=True)
 class TrialWanted:
-    """`trial.wanted`. `part`: the experiment's policy, unless it has one."""
+    """`trial.wanted`. `policy`: the experiment's policy, unless it has one."""
 
-    wish: TrialRequest
-    part: ExperimentPolicy
+    request: TrialRequest
+    policy: ExperimentPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,9 @@ class SchedulerProcess:
         for life, act in backlog:
             self._do(life, act)
 
-    def hear(self, sighting: ObservedSet) -> None:
+    def on_observed_set(self, sighting: ObservedSet) -> None:
         """Receive a worker's observed set."""
-        self._do(self._life, lambda: self.leader.hear(sighting) if self.leader else None)
+        self._do(self._life, lambda: self.leader.on_observed_set(sighting) if self.leader else None)
 
     # --- the leader's interface to its process
 
@@ -245,12 +245,12 @@ class SchedulerProcess:
         """Run the transaction for a message; the inbox drops repeated ones."""
         records = self.records
         match message:
-            case TrialWanted(request, part):
+            case TrialWanted(request, policy):
                 if not records.is_first(f"{request.trial}:{request.version}"):
                     return None
                 records.save_request(request, self.agenda.now_ms)
-                part = records.parts.setdefault(request.experiment, part)
-                return lambda leader: leader.apply_request(request, part)
+                policy = records.policies.setdefault(request.experiment, policy)
+                return lambda leader: leader.apply_request(request, policy)
             case Settled(id_, run):
                 if not records.is_first(id_):
                     return None

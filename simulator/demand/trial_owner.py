@@ -25,12 +25,12 @@ class Order:
     """A trial as its owner sees it. `closed`: the number of the newest request that is known to be closed."""
 
     item: WorkloadTrial
-    wish: TrialRequest
+    request: TrialRequest
     closed: int = 0
 
     @property
     def is_open(self) -> bool:
-        return self.closed < self.wish.request
+        return self.closed < self.request.request
 
 
 class TrialOwner:
@@ -74,14 +74,14 @@ class TrialOwner:
         """Change the desired state of a trial with a newer request version; a closed trial is run again with a
         new request."""
         order = self.orders[trial]
-        request = order.wish
+        request = order.request
         if not order.is_open:
             if wanted is not DesiredState.RUN:
                 return
             self.open += 1
             request = replace(request, request=request.request + 1)
-        order.wish = replace(request, version=request.version + 1, wanted=wanted)
-        self._watch.on_wished(trial, wanted)
+        order.request = replace(request, version=request.version + 1, wanted=wanted)
+        self._watch.on_request_changed(trial, wanted)
         self._want(order)
 
     def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
@@ -90,10 +90,10 @@ class TrialOwner:
         order = self.orders.get(fact.trial.id) if isinstance(fact, Closed) else None
         if isinstance(fact, Closed) and order is not None and number not in self._seen:
             self._seen.add(number)
-            request = fact.trial.wish.request
+            request = fact.trial.request.request
             if request > order.closed:
                 order.closed = request
-                self.open -= request == order.wish.request
+                self.open -= request == order.request.request
             self._watch.on_closed(fact)
         acknowledge()
 
@@ -102,22 +102,22 @@ class TrialOwner:
         while self._coming and self._coming[-1][1].arrives_ms <= now_ms:
             number, item = self._coming.pop()
             order = Order(item, request_of(item, number, self._pool))
-            self.orders[order.wish.trial] = order
+            self.orders[order.request.trial] = order
             self.open += 1
-            self._watch.on_arrived(order.wish.trial, order.wish.tenant, item)
+            self._watch.on_arrived(order.request.trial, order.request.tenant, item)
             self._want(order)
         self.begin()
 
     def _want(self, order: Order) -> None:
         item = order.item
-        part = ExperimentPolicy(
+        policy = ExperimentPolicy(
             item.priority or DEFAULT_PRIORITY,
             item.weight,
             item.experiment_max_slots,
             None,
             item.max_concurrent_trials,
         )
-        self._stream.publish(TrialWanted(order.wish, part))
+        self._stream.publish(TrialWanted(order.request, policy))
 
 
 def tenant_id(name: str) -> TenantId:
@@ -137,7 +137,11 @@ def request_of(item: WorkloadTrial, number: int, pool: PoolName) -> TrialRequest
         wanted=DesiredState.RUN,
         decide_at=None,
         needs=SlotNeeds(
-            item.min_slots, item.max_slots, single_node=item.single_node, part=item.part, where=item.where
+            item.min_slots,
+            item.max_slots,
+            single_node=item.single_node,
+            fraction=item.fraction,
+            where=item.where,
         ),
         pool=pool,
         max_restarts=item.max_restarts,

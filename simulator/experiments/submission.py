@@ -24,7 +24,7 @@ class Submission:
         checkpoint_ms: Training time between two checkpoints; None: only when told to stop.
         launch_ms: From the grant to the first step. `stop_ms`: from the signal to the end.
         earlier: Curves from earlier runs; None: drawn from the seed by `learning`.
-        warmth: Prior observations of its search.
+        prior_observations: Prior observations of its search.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Submission:
     launch_ms: int = 1000
     stop_ms: int = 500
     earlier: Earlier | None = None
-    warmth: PriorObservations = NO_PRIOR_OBSERVATIONS
+    prior_observations: PriorObservations = NO_PRIOR_OBSERVATIONS
     landscape: Landscape | Earlier = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Submission:
             work=SteppedWork(steps, curve.step_ms, self.needs.max_slots),
             min_slots=self.needs.min_slots,
             max_slots=self.needs.max_slots,
-            part=self.needs.part,
+            fraction=self.needs.fraction,
             where=self.needs.where,
             tenant=self.tenant,
             workspace=self.workspace,

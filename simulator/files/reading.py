@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from muster.config import ExperimentConfig, load_config
 from muster.config.yaml_reader import dotted, read_text
 from muster.errors import Rejected, describe_fault
-from simulator.files.schema import Cluster, Policy, Strict, Trial, Workload
+from simulator.files.schema import Cluster, Policy, Strict, TrialEntry, Workload
 
 M = TypeVar("M", bound=Strict)
 MAX_BYTES = 256 * 1024 * 1024
@@ -56,7 +56,7 @@ def read_policy(name: str) -> Policy:
 
 
 def read_workload(path: Path) -> Workload:
-    """Read a CSV file whose header has keys of `Trial`, or YAML with lists `trials` and `experiments`. Raises
+    """Read a CSV file whose header has keys of `TrialEntry`, or YAML with lists `trials` and `experiments`. Raises
     Rejected."""
     return Workload(trials=tuple(_read_csv(path))) if path.suffix == ".csv" else _read_yaml(path, Workload)
 
@@ -84,9 +84,9 @@ def _read_yaml(path: Path, model: type[M]) -> M:
         raise _wrong(path, document.place(where), _plain(first)) from None
 
 
-def _read_csv(path: Path) -> list[Trial]:
+def _read_csv(path: Path) -> list[TrialEntry]:
     lines = csv.DictReader(io.StringIO(_text(path)))
-    known = set(Trial.model_fields)
+    known = set(TrialEntry.model_fields)
     columns = lines.fieldnames or []
     unknown = [column for column in columns if column not in known]
     if unknown:
@@ -98,7 +98,7 @@ def _read_csv(path: Path) -> list[Trial]:
             raise _wrong(path, where, f"does not have as many fields as the header ({len(columns)})")
         given: dict[str, JsonValue] = {key: value for key, value in row.items() if value != ""}
         try:
-            trials.append(Trial.model_validate(given))
+            trials.append(TrialEntry.model_validate(given))
         except ValidationError as error:
             first = error.errors()[0]
             column = dotted(first["loc"])

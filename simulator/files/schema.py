@@ -158,7 +158,7 @@ class Policy(Strict):
     placement: Literal["best_fit", "spread"] = "best_fit"
 
 
-class Trial(Strict):
+class TrialEntry(Strict):
     """A trial, or `count` of them, one every `every_s`. `length_s`: its duration with `slots` slots. A fraction
     such as 0.5 shares a slot with other trials of the same tenant."""
 
@@ -184,7 +184,7 @@ class Trial(Strict):
     every_s: Seconds = 0.0
 
     @property
-    def part(self) -> Thousandths:
+    def fraction(self) -> Thousandths:
         """The fraction of its one slot, in thousandths; 0: whole slots."""
         return round(self.slots * WHOLE_SLOT) if isinstance(self.slots, float) else 0
 
@@ -194,7 +194,7 @@ class Trial(Strict):
         return 1 if isinstance(self.slots, float) else self.slots
 
     @model_validator(mode="after")
-    def _sizes_agree(self) -> "Trial":
+    def _sizes_agree(self) -> "TrialEntry":
         if self.min_slots is not None and self.min_slots > self.slots:
             raise ValueError(f"min_slots {self.min_slots} is above slots {self.slots}")
         return self
@@ -211,7 +211,7 @@ class Curves(Strict):
     noise: Annotated[float, Field(ge=0, le=1e9)] = 0.0
 
 
-class Experiment(Strict):
+class ExperimentEntry(Strict):
     """An experiment whose trials the search creates and stops, or `count` of them with different seeds, one
     every `every_s`.
 
@@ -243,8 +243,8 @@ class Experiment(Strict):
 class Workload(Strict):
     """At least one trial or experiment."""
 
-    trials: tuple[Trial, ...] = ()
-    experiments: tuple[Experiment, ...] = ()
+    trials: tuple[TrialEntry, ...] = ()
+    experiments: tuple[ExperimentEntry, ...] = ()
 
     @model_validator(mode="after")
     def _is_something(self) -> "Workload":

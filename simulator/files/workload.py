@@ -9,7 +9,7 @@ from services.scheduler.core.state.records.labels import where_of
 from simulator.experiments.submission import Submission
 from simulator.experiments.synthetic_curves import Learning
 from simulator.files.reading import read_config
-from simulator.files.schema import Experiment, Trial, Workload
+from simulator.files.schema import ExperimentEntry, TrialEntry, Workload
 from simulator.trials import PlainWork, WorkloadTrial
 
 
@@ -27,7 +27,7 @@ def submissions_of(workload: Workload, path: Path) -> list[Submission]:
     ]
 
 
-def learning_of(experiment: Experiment, config: ExperimentConfig, place: str) -> Learning:
+def learning_of(experiment: ExperimentEntry, config: ExperimentConfig, place: str) -> Learning:
     """Return how its trials learn. Raises Rejected if neither file nor config gives the training length."""
     steps = experiment.steps or _max_time(config)
     if steps is None:
@@ -51,7 +51,7 @@ def learning_of(experiment: Experiment, config: ExperimentConfig, place: str) ->
     )
 
 
-def _submissions(experiment: Experiment, folder: Path, place: str) -> list[Submission]:
+def _submissions(experiment: ExperimentEntry, folder: Path, place: str) -> list[Submission]:
     config = _config(experiment, folder, place)
     learning = learning_of(experiment, config, place)
     return [
@@ -70,7 +70,7 @@ def _submissions(experiment: Experiment, folder: Path, place: str) -> list[Submi
     ]
 
 
-def _config(experiment: Experiment, folder: Path, place: str) -> ExperimentConfig:
+def _config(experiment: ExperimentEntry, folder: Path, place: str) -> ExperimentConfig:
     if isinstance(experiment.config, str):
         return read_config(folder / experiment.config)
     try:
@@ -85,7 +85,7 @@ def _max_time(config: ExperimentConfig) -> int | None:
     return searcher.max_time if isinstance(searcher, Timed) else None
 
 
-def _items(trial: Trial) -> list[WorkloadTrial]:
+def _items(trial: TrialEntry) -> list[WorkloadTrial]:
     first_ms, every_ms = _ms(trial.arrives_s), trial.every_s * 1000
     return [
         WorkloadTrial(
@@ -94,7 +94,7 @@ def _items(trial: Trial) -> list[WorkloadTrial]:
             work=PlainWork(max(1, _ms(trial.length_s)), trial.whole_slots),
             min_slots=trial.min_slots or trial.whole_slots,
             max_slots=trial.whole_slots,
-            part=trial.part,
+            fraction=trial.fraction,
             tenant=trial.tenant,
             workspace=trial.workspace,
             user=trial.user,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from services.scheduler.core.state.records.run import Run
 from simulator.event_queue import Act
-from simulator.machines.registry import Registry, Unknown
+from simulator.machines.registry import SimulatedRegistry, Unknown
 
 RETRY_MS = 1000
 
@@ -33,7 +33,7 @@ class Journal:
 
     def __init__(
         self,
-        registry: Registry,
+        registry: SimulatedRegistry,
         reaches: Callable[[], bool],
         later: Callable[[int, Act], None],
         on_sent: Callable[[], None],

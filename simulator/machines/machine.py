@@ -17,7 +17,7 @@ from simulator.control.messages import DesiredSet, ObservedSet
 from simulator.event_queue import Act, EventQueue
 from simulator.machines.journal import Journal, JournaledReport
 from simulator.machines.machine_slots import Kind, Local
-from simulator.machines.registry import Refused, Registry, Unknown
+from simulator.machines.registry import Refused, SimulatedRegistry, Unknown
 from simulator.machines.training import Training
 from simulator.observers.observer import Observer
 from simulator.searching.messages import Verdict
@@ -32,15 +32,15 @@ class MachineLinks:
     """Connections that all machines share.
 
     Attributes:
-        tell: Sends an observed set to the leaders.
+        send: Sends an observed set to the leaders.
         reach_registry: Whether the registry can be reached from this machine now.
     """
 
     agenda: EventQueue
     training: Training
-    registry: Registry
+    registry: SimulatedRegistry
     watch: Observer
-    tell: Callable[[WorkerId, ObservedSet], None]
+    send: Callable[[WorkerId, ObservedSet], None]
     reach_registry: Callable[[WorkerId], bool]
 
 
@@ -151,14 +151,14 @@ class Machine:
     def _begin(self, wanted: DesiredRun) -> None:
         run = wanted.run
         slot_ids = next(share.slot_ids for share in run.shares if share.worker == self.kind.name)
-        local = Local(run, slot_ids, Signal.RUN, wanted.trial.wish.decide_at)
+        local = Local(run, slot_ids, Signal.RUN, wanted.trial.request.decide_at)
         self.local[run.allocation] = local
         self._later(self._ties.training.launch_ms(run), lambda: self._fetched(local))
         self._change(local, wanted)
 
     def _change(self, local: Local, wanted: DesiredRun) -> None:
         local.is_dropped = False
-        decide_at = wanted.trial.wish.decide_at
+        decide_at = wanted.trial.request.decide_at
         is_new = wanted.wanted is not local.wanted or decide_at != local.decide_at
         local.decide_at = decide_at
         local.wanted = wanted.wanted
@@ -174,7 +174,7 @@ class Machine:
             elif local.phase == "ready":
                 self._start_when_met(local)
         elif is_new:
-            self._ties.training.tell(wanted.run, self.kind.name, local.wanted, decide_at)
+            self._ties.training.signal(wanted.run, self.kind.name, local.wanted, decide_at)
 
     def _drop(self, local: Local) -> None:
         local.is_dropped = True
@@ -271,7 +271,7 @@ class Machine:
 
     def _report(self) -> None:
         if self.is_on:
-            self._ties.tell(self.kind.name, self._sighting())
+            self._ties.send(self.kind.name, self._sighting())
 
     def _sighting(self, answers: int | None = None) -> ObservedSet:
         self._sequence += 1

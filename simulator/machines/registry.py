@@ -35,13 +35,13 @@ class _Known:
     endings: dict[int, RunEnding] = field(default_factory=dict)
 
 
-class Registry:
+class SimulatedRegistry:
     """Answers restores and commits. Learns of grants and ends from the stream, or asks the scheduler about an
     unknown run.
 
     Args:
         ask: Whether a run's token is stale by the scheduler's tables; None: no answer.
-        tell: Publishes that a checkpoint was committed or abandoned, or that a validation was stored.
+        publish: Publishes that a checkpoint was committed or abandoned, or that a validation was stored.
         agenda: Schedules when uploads are abandoned.
         is_off: Whether a machine is off.
     """
@@ -50,7 +50,7 @@ class Registry:
         self,
         watch: Observer,
         ask: Callable[[Run], bool | None],
-        tell: Callable[[Saved | Stored], None],
+        publish: Callable[[Saved | Stored], None],
         agenda: EventQueue,
         is_off: Callable[[WorkerId], bool],
     ) -> None:
@@ -58,7 +58,7 @@ class Registry:
         self._is_off = is_off
         self._watch = watch
         self._ask = ask
-        self._publish = tell
+        self._publish = publish
         self._trials: dict[TrialId, _Known] = {}
         self._runs: set[RunId] = set()
         self._done: dict[tuple[RunId, int], bool] = {}

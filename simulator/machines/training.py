@@ -12,7 +12,7 @@ from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import AllocationId, TrialId, WorkerId
 from shared.messages.specs import Signal
 from simulator.event_queue import EventQueue
-from simulator.machines.registry import Registry
+from simulator.machines.registry import SimulatedRegistry
 from simulator.observers.observer import Observer
 from simulator.searching.messages import Verdict
 from simulator.trials import Spread, WorkloadTrial
@@ -98,7 +98,7 @@ class Training:
     def __init__(
         self,
         agenda: EventQueue,
-        registry: Registry,
+        registry: SimulatedRegistry,
         watch: Observer,
         item_of: Callable[[TrialId], WorkloadTrial],
         fails: Callable[[], bool],
@@ -159,7 +159,7 @@ class Training:
         if not attempt.members:
             self._attempts.pop(allocation, None)
 
-    def tell(self, run: Run, worker: WorkerId, signal: Signal, decide_at: float | None) -> None:
+    def signal(self, run: Run, worker: WorkerId, signal: Signal, decide_at: float | None) -> None:
         """Signal a machine's ranks to stop or to continue; only rank 0 decides."""
         attempt = self._attempts.get(run.allocation)
         if attempt is None or worker != attempt.run.chief:

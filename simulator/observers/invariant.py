@@ -8,9 +8,9 @@ class InvariantViolation(AssertionError):
 
 
 class Invariant(Observer):
-    """`words` states what must hold."""
+    """`rule` states what must hold."""
 
-    words = ""
+    rule = ""
 
     def broken(self, how: str) -> InvariantViolation:
-        return InvariantViolation(f"{self.words}: {how}")
+        return InvariantViolation(f"{self.rule}: {how}")

@@ -13,7 +13,7 @@ class WithinMaximum(Invariant):
     """There are never more machines than the pool may have, in the records or in the cloud, and none without a
     record."""
 
-    words = "never above the maximum, and no machine leaked"
+    rule = "never above the maximum, and no machine leaked"
 
     def on_machines(self, spec: PoolSpec, live: Sequence[Instance], present: Collection[WorkerId]) -> None:
         for what, count in (("in the records", len(live)), ("in the cloud", len(present))):
@@ -27,7 +27,7 @@ class WithinMaximum(Invariant):
 class EndedEmpty(Invariant):
     """A machine that is no longer needed is ended only once nothing runs there."""
 
-    words = "no machine ended under a run"
+    rule = "no machine ended under a run"
 
     def __init__(self) -> None:
         self._running: dict[WorkerId, set[RunId]] = {}

@@ -23,7 +23,7 @@ class Observer:
     def on_arrived(self, trial: TrialId, tenant: TenantId, item: WorkloadTrial) -> None:
         """A trial is requested for the first time."""
 
-    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+    def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         """A leader has planned and applied the plan, which is not saved yet."""
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
@@ -41,7 +41,7 @@ class Observer:
     def on_closed(self, closed: Closed) -> None:
         """The searcher has received the end of a request."""
 
-    def on_wished(self, trial: TrialId, wanted: DesiredState) -> None:
+    def on_request_changed(self, trial: TrialId, wanted: DesiredState) -> None:
         """The desired state of a trial has changed."""
 
     def on_started(self, worker: WorkerId, run: Run, slot_ids: tuple[int, ...]) -> None:
@@ -56,7 +56,7 @@ class Observer:
     def on_trouble(self, worker: WorkerId) -> None:
         """A machine, or its connection to the bus, has failed."""
 
-    def on_gone(self, worker: WorkerId) -> None:
+    def on_machine_removed(self, worker: WorkerId) -> None:
         """A machine was removed."""
 
     def on_restored(self, trial: TrialId, token: int) -> None:
@@ -85,9 +85,9 @@ class Observers(Observer):
         for watch in self._all:
             watch.on_arrived(trial, tenant, item)
 
-    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+    def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for watch in self._all:
-            watch.on_turn(cluster, planned)
+            watch.on_cycle(cluster, planned)
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for watch in self._all:
@@ -109,9 +109,9 @@ class Observers(Observer):
         for watch in self._all:
             watch.on_closed(closed)
 
-    def on_wished(self, trial: TrialId, wanted: DesiredState) -> None:
+    def on_request_changed(self, trial: TrialId, wanted: DesiredState) -> None:
         for watch in self._all:
-            watch.on_wished(trial, wanted)
+            watch.on_request_changed(trial, wanted)
 
     def on_started(self, worker: WorkerId, run: Run, slot_ids: tuple[int, ...]) -> None:
         for watch in self._all:
@@ -129,9 +129,9 @@ class Observers(Observer):
         for watch in self._all:
             watch.on_trouble(worker)
 
-    def on_gone(self, worker: WorkerId) -> None:
+    def on_machine_removed(self, worker: WorkerId) -> None:
         for watch in self._all:
-            watch.on_gone(worker)
+            watch.on_machine_removed(worker)
 
     def on_restored(self, trial: TrialId, token: int) -> None:
         for watch in self._all:

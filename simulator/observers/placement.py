@@ -9,11 +9,11 @@ from simulator.observers.invariant import Invariant
 class WhereWanted(Invariant):
     """No run is granted on a machine that lacks a required label or is excluded."""
 
-    words = "labels respected"
+    rule = "labels respected"
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
-            where = fact.trial.wish.needs.where if isinstance(fact, Granted) else None
+            where = fact.trial.request.needs.where if isinstance(fact, Granted) else None
             if where is None or not isinstance(fact, Granted):
                 continue
             for share in fact.run.shares:

@@ -25,9 +25,9 @@ class PriorityNeverInverted(Invariant):
     preempted for an equally or less important request, except for borrowed slots, or for a peer at the end of a
     time slice."""
 
-    words = "priority never inverted"
+    rule = "priority never inverted"
 
-    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+    def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:
             if signal.for_trial is None or signal.because == "defragment":
                 continue
@@ -40,15 +40,15 @@ class PriorityNeverInverted(Invariant):
             if policy.order != "priority":
                 continue
             limited = {
-                cluster.trials[other].wish.experiment
+                cluster.trials[other].request.experiment
                 for other, reason in planned.refusals.items()
                 if reason in _LIMITS
             }
             booked = _booked(cluster, trial, planned.grants[number:])
             for other in _waiting(cluster, trial):
-                if other.wish.experiment in limited or _is_reclaimable(cluster, trial, other):
+                if other.request.experiment in limited or _is_reclaimable(cluster, trial, other):
                     continue
-                if any(not _is_under(other.wish, holder) for holder in booked):
+                if any(not _is_under(other.request, holder) for holder in booked):
                     continue
                 if self._is_before(cluster, policy, other, trial):
                     raise self.broken(
@@ -76,13 +76,13 @@ def _since_ms(cluster: Cluster, trial: Trial) -> int:
     submitted_ms = milliseconds(trial.submitted_at or trial.since)
     if cluster.pools[cluster.pool_of(trial)].policy.quantum is None:
         return submitted_ms
-    return max(submitted_ms, cluster.turns.last_yield_ms(trial.wish.experiment))
+    return max(submitted_ms, cluster.yield_times.last_yield_ms(trial.request.experiment))
 
 
 def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:
     """Whether the winner belongs to another holder with a guarantee, which may reclaim what the victim borrows."""
     quotas = cluster.pools[victim.pool].shares.quotas
-    paths = [(victim.tenant, winner.wish.tenant), (victim.grant.workspace, winner.wish.workspace)]
+    paths = [(victim.tenant, winner.request.tenant), (victim.grant.workspace, winner.request.workspace)]
     for length in (1, 2):
         theirs, mine = (tuple(path[side] for path in paths[:length]) for side in (0, 1))
         quota = quotas.get(mine)
@@ -114,13 +114,13 @@ def _booked(cluster: Cluster, granted: Trial, grants: Sequence[Grant]) -> list[P
     new = {grant.trial for grant in grants}
     for run in cluster.runs.values() if booked else ():
         trial = cluster.trials[run.trial]
-        covered = [holder for holder in booked if _is_under(trial.wish, holder)]
+        covered = [holder for holder in booked if _is_under(trial.request, holder)]
         is_here = run.pool == pool.policy.name and trial.id not in new
         if covered and is_here and not is_leaving(run, trial):
             held[max(covered, key=len)] += sum(
                 share.slots for share in run.shares if share.worker not in run.gang.released
             )
-    return [holder for holder in booked - held if _is_under(granted.wish, holder)]
+    return [holder for holder in booked - held if _is_under(granted.request, holder)]
 
 
 def _is_under(request: TrialRequest, holder: Path) -> bool:
@@ -131,5 +131,5 @@ def _waiting(cluster: Cluster, trial: Trial) -> list[Trial]:
     """Return the requests of the same tenant and shape that wait in the same pool."""
     pool = cluster.pools[cluster.pool_of(trial)]
     waiting = [cluster.trials[other] for other in pool.queue]
-    shape = (trial.wish.tenant, trial.wish.needs)
-    return [other for other in waiting if (other.wish.tenant, other.wish.needs) == shape]
+    shape = (trial.request.tenant, trial.request.needs)
+    return [other for other in waiting if (other.request.tenant, other.request.needs) == shape]

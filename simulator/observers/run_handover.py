@@ -14,7 +14,7 @@ class NoStaleWrite(Invariant):
     """Once a run has restored a checkpoint, no earlier run changes it, and no run that the registry knows as
     lost or ended by force writes."""
 
-    words = "no write of a stale token accepted"
+    rule = "no write of a stale token accepted"
 
     def __init__(self) -> None:
         self._newest: dict[TrialId, int] = {}
@@ -47,7 +47,7 @@ class AfterUploads(Invariant):
     abandoned. A lost run has announced nothing, and announcements of a run that was ended by force do not
     count."""
 
-    words = "no successor granted before its predecessor's checkpoints"
+    rule = "no successor granted before its predecessor's checkpoints"
 
     def __init__(self) -> None:
         self._announced: dict[tuple[TrialId, int], _Announced] = {}

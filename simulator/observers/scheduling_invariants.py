@@ -36,11 +36,11 @@ class _Holders:
 
     def take(self, run: Run, worker: WorkerId, slot_ids: tuple[int, ...]) -> str | None:
         """Record a run's slots. Return what is wrong; None: nothing."""
-        part = next(share.part for share in run.shares if share.worker == worker)
+        fraction = next(share.fraction for share in run.shares if share.worker == worker)
         self._of[run.id, worker] = slot_ids
         for slot in slot_ids:
             here = self._on.setdefault((worker, slot), {})
-            here[run.id] = (run.tenant, part or WHOLE_SLOT)
+            here[run.id] = (run.tenant, fraction or WHOLE_SLOT)
             if (
                 len({tenant for tenant, _ in here.values()}) > 1
                 or sum(held for _, held in here.values()) > WHOLE_SLOT
@@ -60,7 +60,7 @@ class OneGrantPerSlot(Invariant):
     """In the scheduler's tables: from the commit of the grant until the worker has released the slots, or the
     run has ended."""
 
-    words = SHARED
+    rule = SHARED
 
     def __init__(self) -> None:
         self._holders = _Holders()
@@ -85,7 +85,7 @@ class OneRunPerSlot(Invariant):
     """On the machines: ranks of two runs never use one slot at the same time, unless they share it and belong
     to one tenant."""
 
-    words = SHARED
+    rule = SHARED
 
     def __init__(self) -> None:
         self._users = _Holders()
@@ -101,12 +101,12 @@ class OneRunPerSlot(Invariant):
 class WholeGangs(Invariant):
     """All ranks are granted together, and no member keeps training after the others are lost."""
 
-    words = "gangs whole"
+    rule = "gangs whole"
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             if isinstance(fact, Granted):
-                needs, run = fact.trial.wish.needs, fact.run
+                needs, run = fact.trial.request.needs, fact.run
                 if not needs.least <= run.slots <= needs.most:
                     raise self.broken(f"run {run.id} has {run.slots} slots of {needs.least} to {needs.most}")
                 if any(len(share.slot_ids) != share.slots for share in run.shares):
@@ -118,7 +118,7 @@ class WholeGangs(Invariant):
 class KeptQuotas(Invariant):
     """No grant takes a tenant, a workspace or an experiment above its limit. Released slots do not count."""
 
-    words = "quotas kept"
+    rule = "quotas kept"
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         granted = [fact.run for fact in changes.facts if isinstance(fact, Granted)]
@@ -126,9 +126,9 @@ class KeptQuotas(Invariant):
             return
         held, runs = _holders(cluster)
         for run in granted:
-            part = cluster.parts.get(run.experiment)
-            self._check(run.experiment, held, part.max_slots if part else None)
-            self._check(run.experiment, runs, part.max_trials if part else None)
+            policy = cluster.policies.get(run.experiment)
+            self._check(run.experiment, held, policy.max_slots if policy else None)
+            self._check(run.experiment, runs, policy.max_trials if policy else None)
             quotas = cluster.pools[run.pool].shares.quotas
             for path in ((run.tenant,), (run.tenant, run.grant.workspace)):
                 quota = quotas.get(path)
@@ -142,7 +142,7 @@ class KeptQuotas(Invariant):
 class NothingLost(Invariant):
     """Each request closes once, in the tables and for the searcher. `check_end` checks it at the end."""
 
-    words = "nothing lost: each request closes once"
+    rule = "nothing lost: each request closes once"
 
     def __init__(self) -> None:
         self._closed: set[tuple[TrialId, int]] = set()
@@ -166,7 +166,7 @@ class NothingLost(Invariant):
         return [one for one in requests if one not in self._known]
 
     def _once(self, seen: set[tuple[TrialId, int]], closed: Closed) -> None:
-        key = (closed.trial.id, closed.trial.wish.request)
+        key = (closed.trial.id, closed.trial.request.request)
         if key in seen:
             raise self.broken(f"request {key[1]} of trial {key[0]} closed twice")
         seen.add(key)
@@ -176,7 +176,7 @@ class NoHealthyRunKilled(Invariant):
     """A run ends by itself, because its owner or a more important request wants it, or because one of its
     machines really failed."""
 
-    words = "no healthy run killed for the control plane's sake"
+    rule = "no healthy run killed for the control plane's sake"
 
     def __init__(self) -> None:
         self._live: dict[RunId, Run] = {}
@@ -189,7 +189,7 @@ class NoHealthyRunKilled(Invariant):
     def on_trouble(self, worker: WorkerId) -> None:
         self._excused |= {run.id for run in self._live.values() if worker in run.workers}
 
-    def on_gone(self, worker: WorkerId) -> None:
+    def on_machine_removed(self, worker: WorkerId) -> None:
         self.on_trouble(worker)
         self._removed.add(worker)
 
@@ -202,11 +202,11 @@ class NoHealthyRunKilled(Invariant):
             elif isinstance(fact, Ended):
                 self._judge_end(fact)
 
-    def on_wished(self, trial: TrialId, wanted: DesiredState) -> None:
+    def on_request_changed(self, trial: TrialId, wanted: DesiredState) -> None:
         if wanted is not DesiredState.RUN:
             self._ended.add(trial)
 
-    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+    def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         self._excused |= {signal.run for signal in planned.signals}
         self._excused |= {resize.run for resize in planned.resizes}
 

@@ -21,7 +21,7 @@ class OneVerdictEach(Invariant):
     """A validation is judged once, a rung decides once per trial (a restarted run passes it without a verdict),
     and a stopped trial is not judged again."""
 
-    words = "each verdict once"
+    rule = "each verdict once"
 
     def __init__(self) -> None:
         self._asked: set[tuple[ExperimentId, int, int, int]] = set()
@@ -49,7 +49,7 @@ class OneVerdictEach(Invariant):
 class NoStaleVerdict(Invariant):
     """A validation that the registry has stored as stale is not judged and not answered."""
 
-    words = "no stale validation judged"
+    rule = "no stale validation judged"
 
     def __init__(self) -> None:
         self._stale: set[tuple[TrialId, int, int]] = set()
@@ -74,7 +74,7 @@ class KeptConcurrency(Invariant):
     """The number of open trials never exceeds the limit of the config or of a later edit, and a completed
     search has created all planned trials."""
 
-    words = "max_concurrent_trials kept, and every planned trial made"
+    rule = "max_concurrent_trials kept, and every planned trial made"
 
     def __init__(self) -> None:
         self._open: dict[ExperimentId, set[int]] = {}
@@ -135,7 +135,7 @@ class HalvingRule(Invariant):
     seen there so far, including itself. A failed trial ranks last. The search's decisions and the ends of its
     trials must match this rule."""
 
-    words = "closed trials agree with the rule"
+    rule = "closed trials agree with the rule"
 
     def __init__(self) -> None:
         self._cohorts: dict[tuple[ExperimentId, float], _Cohort] = {}
@@ -226,7 +226,7 @@ class HalvingRule(Invariant):
 class JournalRepeats(Invariant):
     """A search that is rebuilt from its journal makes the same decisions, from the first entry to the last."""
 
-    words = "a journal repeats its search"
+    rule = "a journal repeats its search"
 
     def __init__(self) -> None:
         self._entries: dict[ExperimentId, list[Entry]] = {}

@@ -9,14 +9,17 @@ class WholeTimeSlices(Invariant):
     """A run yields only to another experiment, only after it has had its slots for a quantum and for `min_run`
     and has saved a checkpoint, and never if its trial has ignored the signal before."""
 
-    words = "no time slice cut short"
+    rule = "no time slice cut short"
 
-    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+    def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:
             run, policy = cluster.runs[signal.run], cluster.pools[cluster.runs[signal.run].pool].policy
             if signal.because != "turn" or signal.for_trial is None:
                 continue
-            if policy.quantum is None or cluster.trials[signal.for_trial].wish.experiment == run.experiment:
+            if (
+                policy.quantum is None
+                or cluster.trials[signal.for_trial].request.experiment == run.experiment
+            ):
                 raise self.broken(f"run {run.id} is asked to yield to trial {signal.for_trial}")
             if not run.progress.checkpoints or cluster.trials[run.trial].ignores_signals:
                 raise self.broken(

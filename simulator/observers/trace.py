@@ -32,7 +32,7 @@ class Trace(Observer):
                 case Ended(run, _, ending, _):
                     self._fold("ended", run.id, ending.outcome, ending.closes)
                 case Closed(trial, outcome, _):
-                    self._fold("closed", trial.id, trial.wish.request, outcome)
+                    self._fold("closed", trial.id, trial.request.request, outcome)
                 case _:
                     self._fold(type(fact).__name__, fact.worker.id)
 

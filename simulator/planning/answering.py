@@ -65,7 +65,7 @@ class Answers:
             config=query.config,
             cluster=snapshot.cluster,
             policy=snapshot.policy,
-            background_jobs=snapshot.crowd,
+            background_jobs=snapshot.background_jobs,
             earlier=earlier,
             start=start,
             steps=query.steps,
@@ -75,7 +75,9 @@ class Answers:
         played = await self.workers.play(question, ask.deadline_s)
         price = snapshot.price if query.price_per_slot_hour is None else query.price_per_slot_hour
         is_cut = len(played.futures) < question.futures
-        return summarize(snapshot.label, played.basics, played.futures, snapshot.crowd, price, is_cut)
+        return summarize(
+            snapshot.label, played.basics, played.futures, snapshot.background_jobs, price, is_cut
+        )
 
     async def _snapshot(self, ask: RequestContext, query: PlanExperiment) -> PoolSnapshot:
         if query.cluster is not None:

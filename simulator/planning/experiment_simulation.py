@@ -81,7 +81,7 @@ def understand(question: Question) -> ParsedQuestion:
 def basics_of(play: ParsedQuestion) -> Basics:
     """Return what the futures are based on."""
     question, seen = play.question, play.seen
-    unknown = are_unknown(question.crowd)
+    unknown = are_unknown(question.background_jobs)
     notes = (
         [
             f"the remaining time of {unknown} other runs or requests is unknown; they are assumed to take about as long again as so far"
@@ -114,7 +114,7 @@ def _play(play: ParsedQuestion, seed: int) -> Future:
     question, pool = play.question, policy_of(play.question.policy, play.question.cluster, POOL)
     measures, experiments, rungs = Measures(), Experiments(), _Rungs()
     setup = Setup(
-        pool, _machines(question), items_of(question.crowd, chance), seed, TEMPO,
+        pool, _machines(question), items_of(question.background_jobs, chance), seed, TEMPO,
         quotas=quotas_of(question.cluster), submissions=[_submission(play, seed, chance)],
         rented=rented_of(question.cluster, POOL), bookings=bookings_of(question.cluster),
     )  # fmt: skip
@@ -168,7 +168,7 @@ def _submission(play: ParsedQuestion, seed: int, chance: Random) -> Submission:
         more["checkpoint_ms"] = max(1, round(learning.step_ms))
     return Submission(
         NAME, config, learning, arrives_ms=NOW_MS, tenant=tenant_name(OWN_TENANT), seed=seed,
-        launch_ms=LAUNCH_MS, earlier=earlier, warmth=_prior(play), **more,
+        launch_ms=LAUNCH_MS, earlier=earlier, prior_observations=_prior(play), **more,
     )  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def _notes_of_start(play: ParsedQuestion) -> tuple[str, ...]:
 
 def _machines(question: Question) -> list[Kind]:
     """Return the machines, labelled for the runs that are on them now."""
-    marks = marks_of(question.crowd)
+    marks = marks_of(question.background_jobs)
     return [
         Kind(one.name, one.pool, one.slots, one.slot_kind, _labelled(one, marks.get(one.name, {})))
         for one in machines_of(question.cluster)
@@ -208,8 +208,8 @@ def _waited_ms(measures: Measures) -> int:
 
 
 def _slots(config: ExperimentConfig) -> float:
-    part = config.resources.slot_part
-    return part / WHOLE_SLOT if part else config.resources.slot_range[1]
+    fraction = config.resources.slot_part
+    return fraction / WHOLE_SLOT if fraction else config.resources.slot_range[1]
 
 
 def _steps(question: Question, config: ExperimentConfig, seen: list[EarlierRunData]) -> int:

@@ -22,7 +22,7 @@ class PoolSnapshot:
     label: str
     cluster: Cluster
     policy: Policy
-    crowd: tuple[OutlookRequest, ...] = ()
+    background_jobs: tuple[OutlookRequest, ...] = ()
     price: float | None = None
 
 

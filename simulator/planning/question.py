@@ -14,7 +14,7 @@ class Question(Record):
     """A plan request with all inputs.
 
     Attributes:
-        crowd: Running and waiting requests on the cluster.
+        background_jobs: Running and waiting requests on the cluster.
         earlier: Runs of the same code.
         start: Prior observations from the experiments in the search's `warm_start`.
         steps: Of one trial, in units of the search's time. `step_s`: step time. None: from earlier runs, or
@@ -24,7 +24,7 @@ class Question(Record):
     config: dict[str, JsonValue]
     cluster: Cluster
     policy: Policy = Policy()
-    crowd: tuple[OutlookRequest, ...] = ()
+    background_jobs: tuple[OutlookRequest, ...] = ()
     earlier: tuple[EarlierRun, ...] = ()
     start: PriorObservationsReply = PriorObservationsReply()
     steps: int | None = None

@@ -17,13 +17,13 @@ class ProvisionerLinks:
     """Connections of the provisioner.
 
     Attributes:
-        tell: Sends a command to the scheduler, or publishes that a machine was removed.
+        send: Sends a command to the scheduler, or publishes that a machine was removed.
         is_up: Whether the database answers.
         loads: The load of each worker from the scheduler; None: no answer.
     """
 
     agenda: EventQueue
-    tell: Callable[[Message], None]
+    send: Callable[[Message], None]
     watch: Observer
     is_up: Callable[[], bool]
     loads: Callable[[], Mapping[WorkerId, WorkerLoad] | None]

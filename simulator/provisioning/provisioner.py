@@ -110,9 +110,9 @@ class Provisioner:
         self._sampled_ms = self._ties.agenda.now_ms - AT_REST_MS
         self._ties.agenda.after(down_ms, self._start)
 
-    def take_demand(self, told: tuple[int, Told], acknowledge: Act) -> None:
+    def take_demand(self, row: tuple[int, Told], acknowledge: Act) -> None:
         """Receive a pool's demand; the newest version counts."""
-        version, demand = told
+        version, demand = row
         if version > self._demand_version:
             now = self._ties.agenda.now
             self._demand_version = version
@@ -217,17 +217,17 @@ class Provisioner:
         return made
 
     def _record(self, plan: PoolPlan) -> None:
-        now, emit = self._ties.agenda.now, self._ties.tell
+        now, send = self._ties.agenda.now, self._ties.send
         for _, after in plan.transitions:
             self._save(after)
         for one, refusal in plan.refusals:
             self._holds.take(offer_of(one), refusal, now)
         for one in (*plan.sizing.drains, *plan.sizing.moved):
             self._save(moved(one, InstanceTrigger.DRAIN, now))
-            emit(Drained(one.worker, reclaim=one in plan.sizing.moved))
+            send(Drained(one.worker, reclaim=one in plan.sizing.moved))
         for one in plan.sizing.undrained:
             self._save(moved(one, InstanceTrigger.UNDO, now))
-            emit(Drained(one.worker, reclaim=False, undo=True))
+            send(Drained(one.worker, reclaim=False, undo=True))
         for one in plan.sizing.withdrawn:
             self._save(moved(one, InstanceTrigger.RELEASE, now))
 
@@ -256,7 +256,7 @@ class Provisioner:
             return
         if self._reaches("provisioner_after_effect"):
             self._save(ended(self.instances[one.id], self._ties.agenda.now))
-            self._ties.tell(Removed(one.worker))
+            self._ties.send(Removed(one.worker))
 
     def _end_extra(self, worker: WorkerId, extra: str) -> None:
         with suppress(Transient):

@@ -47,14 +47,14 @@ class SearcherLinks:
 
     Attributes:
         is_up: Whether the database answers.
-        tell: Sends a verdict to a worker; it may be lost.
+        send_verdict: Sends a verdict to a worker; it may be lost.
     """
 
     wire: SimulatedBus
     requests: SimulatedStream[SchedulerMessage]
     watch: Observer
     is_up: Callable[[], bool]
-    tell: Callable[[WorkerId, Verdict], None]
+    send_verdict: Callable[[WorkerId, Verdict], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,10 @@ class Searcher:
             tenant, submission, ExperimentRecord(name, number, self._agenda.now)
         )
         submitted = self._agenda.now
-        begin = lambda changes: on_submission(changes, Submitted(submission.warmth, submitted, self._price))  # noqa: E731
-        self._gateway.publish(_Task(f"submission {number}", name, begin))
+        submission_event = Submitted(submission.prior_observations, submitted, self._price)
+        self._gateway.publish(
+            _Task(f"submission {number}", name, lambda changes: on_submission(changes, submission_event))
+        )
 
     def _receive(
         self, news: SearcherEvent, acknowledge: Act, cause: Fact | Stored | Saved | None = None
@@ -220,7 +222,7 @@ class Searcher:
         for task in tasks:
             task.acknowledge()
         for worker, verdict in verdicts:
-            self.ties.tell(worker, verdict)
+            self.ties.send_verdict(worker, verdict)
         self._publish()
         self._is_busy = bool(self._tasks)
         if self._tasks:
@@ -260,8 +262,8 @@ class Searcher:
                 item = self.items[trial.id] = row.submission.item(trial, self._agenda.now_ms, source)
                 self.rows.whose[trial.id] = row.experiment.id, number
                 self.ties.watch.on_arrived(trial.id, row.tenant, item)
-            self.ties.watch.on_wished(trial.id, trial.wanted)
-            self.rows.outbox.append((self._request(row, trial), _part(row.submission)))
+            self.ties.watch.on_request_changed(trial.id, trial.wanted)
+            self.rows.outbox.append((self._request(row, trial), _policy(row.submission)))
 
     def _request(self, row: Row, trial: TrialRecord) -> TrialRequest:
         config = row.submission.config
@@ -283,8 +285,8 @@ class Searcher:
         )
 
     def _publish(self) -> None:
-        for request, part in self.rows.take_outbox():
-            self.ties.requests.publish(TrialWanted(request, part))
+        for request, policy in self.rows.take_outbox():
+            self.ties.requests.publish(TrialWanted(request, policy))
 
     def _reaches(self, point: str) -> bool:
         if self.dies_at is None or self.dies_at[0] != point:
@@ -301,6 +303,6 @@ class Searcher:
             act()
 
 
-def _part(submission: Submission) -> ExperimentPolicy:
+def _policy(submission: Submission) -> ExperimentPolicy:
     resources = submission.config.resources
     return ExperimentPolicy(resources.priority or DEFAULT_PRIORITY, resources.weight, resources.max_slots)

@@ -48,7 +48,10 @@ def news_of_fact(number: int, fact: Fact, now: datetime, price: float = 0.0) -> 
                 lambda changes, trial: on_run_ended(changes, RunEnd(trial, ended, is_requeued, held)),
             )
         case Closed(closing, outcome, reason):
-            closed, request = entities.ClosedRequest(outcome, closing.runs, reason, now), closing.wish.request
+            closed, request = (
+                entities.ClosedRequest(outcome, closing.runs, reason, now),
+                closing.request.request,
+            )
             return SearcherEvent(
                 name,
                 closing.id,

@@ -148,10 +148,10 @@ class WorkloadReplay:
             workspace="research",
             owner=trial.job.name,
         )
-        part = ExperimentPolicy(self._setting.priority(trial.job))
+        policy = ExperimentPolicy(self._setting.priority(trial.job))
         self._happened(
             lambda cluster, _: cluster.apply(
-                requests.on_experiment_policy(cluster, ExperimentId(trial.id), part)
+                requests.on_experiment_policy(cluster, ExperimentId(trial.id), policy)
             )
         )
         self._happened(

@@ -46,7 +46,7 @@ class Records:
     """What the tables say."""
 
     quotas: dict[tuple[TenantId, ...], Quota] = field(default_factory=dict)
-    parts: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
+    policies: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     workers: list[Worker] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Site:
         for tenant in range(TENANTS):
             records.quotas[TenantId(id_of(1 + tenant)),] = QUOTA
             for number in range(EXPERIMENTS):
-                records.parts[self._experiment(tenant, number)] = ExperimentPolicy(
+                records.policies[self._experiment(tenant, number)] = ExperimentPolicy(
                     42, weight=1.0 + number % 3
                 )
         self._fill()
@@ -89,7 +89,7 @@ class Site:
         self.place += 1
         number = self.generator.randrange(EXPERIMENTS)
         size = self.size_of[tenant, number]
-        wish = TrialRequest(
+        request = TrialRequest(
             trial=TrialId(id_of(1 << 64 | self.place)),
             tenant=TenantId(id_of(1 + tenant)),
             experiment=self._experiment(tenant, number),
@@ -103,7 +103,7 @@ class Site:
             workspace=f"workspace {number % 2}",
             owner=f"user {number % 5}",
         )
-        return Trial(wish, self.place, NOW, submitted_at=NOW)
+        return Trial(request, self.place, NOW, submitted_at=NOW)
 
     def _experiment(self, tenant: int, number: int) -> ExperimentId:
         return ExperimentId(id_of(1_000_000 + tenant * EXPERIMENTS + number))
@@ -124,7 +124,7 @@ class Site:
         while left > 0:
             tenant = self.generator.choices(range(TENANTS), self.busy)[0]
             trial = self.trial(tenant)
-            size = trial.wish.needs.max_slots
+            size = trial.request.needs.max_slots
             if size > len(fresh) * SLOTS or held[tenant] + size > (QUOTA.maximum or 0):
                 continue
             held[tenant] += size
@@ -141,7 +141,7 @@ class Site:
         while size:
             worker = partly.get(tenant) or fresh.pop()
             here = worker.free_slot_ids[:size]
-            worker.hold(allocation, SlotHold(trial.wish.tenant, here))
+            worker.hold(allocation, SlotHold(trial.request.tenant, here))
             shares.append(GangShare(worker.id, len(here), here, worker.address))
             size -= len(here)
             if worker.free_slot_ids:
@@ -149,11 +149,11 @@ class Site:
             else:
                 partly.pop(tenant, None)
         granted_at = NOW - timedelta(seconds=self.generator.randrange(86_400))
-        wish = trial.wish
+        request = trial.request
         grant = Grant(
-            id=RunId(id_of(3 << 64 | self.token)), allocation=allocation, trial=wish.trial, tenant=wish.tenant,
-            experiment=wish.experiment, pool=POOL, number=1, token=self.token, request=1,
-            granted_at=granted_at, workspace=wish.workspace, owner=wish.owner,
+            id=RunId(id_of(3 << 64 | self.token)), allocation=allocation, trial=request.trial, tenant=request.tenant,
+            experiment=request.experiment, pool=POOL, number=1, token=self.token, request=1,
+            granted_at=granted_at, workspace=request.workspace, owner=request.owner,
         )  # fmt: skip
         seen = frozenset(share.worker for share in shares)
         made = Run(grant, Gang(tuple(shares), GangState.TRAINING, seen=seen))
@@ -168,8 +168,8 @@ def build(records: Records) -> Cluster:
     cluster.put_pool(POLICY)
     for path, quota in records.quotas.items():
         cluster.put_quota(POOL, path, quota)
-    for experiment, part in records.parts.items():
-        cluster.put_experiment_policy(experiment, part)
+    for experiment, policy in records.policies.items():
+        cluster.put_experiment_policy(experiment, policy)
     with loading(cluster):
         for trial in records.trials:
             cluster.put_trial(trial)

@@ -138,9 +138,9 @@ SHARES_ON_THEIR_WAY = Stored(
             _trial(0, 46_451, 33_163, 3, 10),
             _trial(1, 85_305, 84_032, (1, 2), None, tenant="tenant-1", launch_ms=3_000),
             _trial(2, 28_647, 45_793, (1, 2), None, launch_ms=3_000),
-            _trial(3, 41_235, 73_532, 1, 10, tenant="tenant-1", part=500),
+            _trial(3, 41_235, 73_532, 1, 10, tenant="tenant-1", fraction=500),
             _trial(4, 29_208, 24_256, 1, None),
-            _trial(5, 89_940, 71_470, 1, None, tenant="tenant-1", part=500, experiment="experiment-0"),
+            _trial(5, 89_940, 71_470, 1, None, tenant="tenant-1", fraction=500, experiment="experiment-0"),
             _trial(6, 19_040, 53_588, (1, 2), 50, experiment="experiment-1", launch_ms=3_000, resize_ms=300),
             _trial(8, 104_167, 33_418, (1, 6), None, experiment="experiment-3"),
             _trial(

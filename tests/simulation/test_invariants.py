@@ -99,7 +99,7 @@ def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(
 def test_turns_that_are_over_at_once_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     made = running_allocations.running_allocation_of
     monkeypatch.setattr(
-        machine_refresh, "running_allocation_of", lambda *told: made(*told)._replace(turn_ms=0)
+        machine_refresh, "running_allocation_of", lambda *args: made(*args)._replace(slice_end_ms=0)
     )
     seeds_fail("no time slice cut short", faults=())
 

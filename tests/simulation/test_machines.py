@@ -100,7 +100,7 @@ def test_a_pool_that_grows_beyond_its_maximum_is_caught(monkeypatch: pytest.Monk
 def test_a_machine_that_is_called_empty_under_its_runs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def hastily(draft: Draft, worker: Worker) -> None:
         if worker.drain is Drain.DRAINING:
-            draft.tell(WorkerEmptied(worker))
+            draft.emit(WorkerEmptied(worker))
 
     monkeypatch.setattr(draining, "finish", hastily)
     monkeypatch.setattr(sizing, "_idle_too_long", lambda spec, status, staying, now: list(staying))

@@ -34,7 +34,7 @@ def question(searcher: dict[str, object], cluster: object = FOUR_SLOTS, **more: 
 
 def played(asked: Question, price: float | None = None) -> ExperimentPlan:
     play = understand(asked)
-    return summarize("here", basics_of(play), list(futures(play)), asked.crowd, price, is_cut=False)
+    return summarize("here", basics_of(play), list(futures(play)), asked.background_jobs, price, is_cut=False)
 
 
 def run(number: int, lr: float, step_ms: int, epochs: int = 9, outcome: str = "completed") -> EarlierRun:
@@ -169,18 +169,20 @@ def test_it_waits_for_those_who_hold_the_slots_and_those_who_came_first() -> Non
     free = played(question(searcher, **alone))
     assert free.waits_s and free.waits_s.high < 1
     behind = played(
-        question(searcher, crowd=(other(slots=2, min_slots=2, workers=held, rest_s=rest),), **alone)
+        question(searcher, background_jobs=(other(slots=2, min_slots=2, workers=held, rest_s=rest),), **alone)
     )
     assert behind.waits_s and 400 < behind.waits_s.middle <= 1000 and behind.others_running == 1
     queue = other(slots=2, min_slots=2, rest_s=rest, count=2, experiment=2)
     last = played(
-        question(searcher, crowd=(other(slots=2, min_slots=2, workers=held, rest_s=rest), queue), **alone)
+        question(
+            searcher, background_jobs=(other(slots=2, min_slots=2, workers=held, rest_s=rest), queue), **alone
+        )
     )
     assert last.waits_s and last.waits_s.low > behind.waits_s.high and last.others_waiting == 2
     first = played(
         question(
             searcher,
-            crowd=(other(slots=2, min_slots=2, workers=held, rest_s=rest), queue),
+            background_jobs=(other(slots=2, min_slots=2, workers=held, rest_s=rest), queue),
             resources={"slots_per_trial": 2, "priority": 1},
             **alone,
         )
@@ -189,7 +191,7 @@ def test_it_waits_for_those_who_hold_the_slots_and_those_who_came_first() -> Non
 
 
 def test_of_whom_nothing_is_known_is_said() -> None:
-    asked = question({"name": "single"}, space={}, steps=5, crowd=(other(),))
+    asked = question({"name": "single"}, space={}, steps=5, background_jobs=(other(),))
     assert played(asked).notes and "1 other runs or requests" in played(asked).notes[0]
 
 

@@ -53,7 +53,7 @@ def test_a_smaller_trial_does_not_delay_the_next_in_line() -> None:
 
 
 def test_trials_that_take_half_a_slot_run_beside_each_other() -> None:
-    halves = [item(name, 100, 1, part=500) for name in ("a", "b", "c")]
+    halves = [item(name, 100, 1, fraction=500) for name in ("a", "b", "c")]
     answered = simulate(PRIORITY, cluster(slots=1), halves)
     assert [round(one.waited_s) for one in answered.served] == [0, 0, 100]
     assert answered.result.utilisation == pytest.approx(0.75, abs=0.001)

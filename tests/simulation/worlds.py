@@ -29,7 +29,7 @@ from tests.support.policies import plain
 POOL = PoolName("default")
 EVERY_FAULT: tuple[Fault, ...] = get_args(Fault)
 MINUTE_MS = 60_000
-REAL = Tempo(turn_ms=5, commit_ms=5, tick_ms=1000, beat_ms=1000)
+REAL = Tempo(cycle_delay_ms=5, commit_ms=5, tick_ms=1000, beat_ms=1000)
 SLOTS = (1, 2, 2, 4, 8)
 MACHINES = [
     Kind(WorkerId(f"w{number}"), POOL, slots, labels=(("rack", f"r{number % 2}"),))
@@ -163,7 +163,7 @@ def _item(chance: Random, number: int, longest_work_ms: int) -> WorkloadTrial:
         work=PlainWork(chance.randrange(5_000, longest_work_ms), slots),
         min_slots=slots,
         max_slots=slots,
-        part=chance.choice([0, 250, 500, 700]) if slots == 1 else 0,
+        fraction=chance.choice([0, 250, 500, 700]) if slots == 1 else 0,
         tenant=f"tenant-{number % 2}",
         workspace="lab" if number % 5 < 3 else "class",
         experiment=f"experiment-{number % 5}",
@@ -179,7 +179,7 @@ def _placed(item: WorkloadTrial, seed: int, number: int, is_lent_to: bool, is_re
     """Where it may be, and in pools that lend, whether fewer slots will do."""
     chance = Random(f"{seed}/where {number}")
     where = None if is_rented else chance.choice(WHERES)
-    if not is_lent_to or item.part or chance.random() < 0.4:
+    if not is_lent_to or item.fraction or chance.random() < 0.4:
         return replace(item, where=where)
     return replace(item, where=where, min_slots=1, resize_ms=chance.choice([None, 300]))
 

@@ -76,7 +76,7 @@ class ExperimentPolicyCommands:
         if pool is None:
             known = ", ".join(pools)
             raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"choose one of {known}")
-        for trial in (cluster.trials[trial].wish for trial in cluster.live.get(experiment, {})):
+        for trial in (cluster.trials[trial].request for trial in cluster.live.get(experiment, {})):
             reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.tenant, trial.needs)
             if reach.is_final and trial.needs.min_slots > reach.slots:
                 raise Rejected(
@@ -98,33 +98,33 @@ class ExperimentPolicyCommands:
         edited = await edit_policy(unit.connection, command.experiment_id, changes)
         if edited is None:
             raise NotFound(f"experiment {command.experiment_id}")
-        part, version = edited
+        policy, version = edited
 
         async def take_up() -> None:
             self.cycle.edit(
                 lambda cycle: cycle.cluster.apply(
-                    requests.on_experiment_policy(cycle.cluster, command.experiment_id, part)
+                    requests.on_experiment_policy(cycle.cluster, command.experiment_id, policy)
                 )
             )
 
         unit.then(take_up)
-        return ranked(command.experiment_id, part, version).model_copy(
+        return ranked(command.experiment_id, policy, version).model_copy(
             update={"operation_id": command.operation_id}
         )
 
 
 def emit_first_policies(unit: Unit, first: dict[ExperimentId, tuple[ExperimentPolicy, int]]) -> None:
     """Publish the policies of new experiments, each with its version."""
-    unit.emit(*(ranked(experiment, part, version) for experiment, (part, version) in first.items()))
+    unit.emit(*(ranked(experiment, policy, version) for experiment, (policy, version) in first.items()))
 
 
-def ranked(experiment: ExperimentId, part: ExperimentPolicy, version: int) -> RequestRanked:
+def ranked(experiment: ExperimentId, policy: ExperimentPolicy, version: int) -> RequestRanked:
     return RequestRanked(
         experiment_id=experiment,
         version=version,
-        priority=part.priority,
-        weight=part.weight,
-        max_slots=part.max_slots,
-        max_trials=part.max_trials,
-        pool=part.pool,
+        priority=policy.priority,
+        weight=policy.weight,
+        max_slots=policy.max_slots,
+        max_trials=policy.max_trials,
+        pool=policy.pool,
     )

@@ -21,12 +21,12 @@ from shared.ids import ExperimentId, PoolName
 
 @dataclass(frozen=True, slots=True)
 class StoredRules:
-    """The stored rules. `parts`: of experiments with open requests."""
+    """The stored rules. `policies`: of experiments with open requests."""
 
     pools: list[PoolPolicy]
     quotas: list[tuple[PoolName, Path, Quota]]
     reservations: list[Reservation]
-    parts: dict[ExperimentId, ExperimentPolicy]
+    policies: dict[ExperimentId, ExperimentPolicy]
 
 
 async def load_rules(connection: AsyncConnection, cluster: Cluster, now: datetime) -> StoredRules:
@@ -34,7 +34,7 @@ async def load_rules(connection: AsyncConnection, cluster: Cluster, now: datetim
         pools=await load_pools(connection),
         quotas=await load_quotas(connection),
         reservations=await load_reservations(connection, now),
-        parts=await load_policies(connection, list(cluster.live)),
+        policies=await load_policies(connection, list(cluster.live)),
     )
 
 
@@ -46,9 +46,9 @@ def apply_rules(cluster: Cluster, rules: StoredRules) -> None:
             cluster.put_pool(policy)
     _take_up_quotas(cluster, rules)
     _take_up_reservations(cluster, rules)
-    for experiment, part in rules.parts.items():
-        if cluster.parts.get(experiment, part) != part:
-            cluster.apply(requests.on_experiment_policy(cluster, experiment, part))
+    for experiment, experiment_policy in rules.policies.items():
+        if cluster.policies.get(experiment, experiment_policy) != experiment_policy:
+            cluster.apply(requests.on_experiment_policy(cluster, experiment, experiment_policy))
 
 
 def _take_up_quotas(cluster: Cluster, rules: StoredRules) -> None:

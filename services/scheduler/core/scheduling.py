@@ -1,9 +1,9 @@
 """One scheduling cycle, shared by the service and the simulator: apply events, run the ticks, plan, carry out
 the plan, return unsaved changes.
 
-    turn = take_turn(cluster, events, next_token, now)
-    turn.plan     the decisions, already applied to the cluster
-    turn.unsaved  what to save, publish and send; the cluster then starts a new collection
+    result = run_cycle(cluster, events, next_token, now)
+    result.plan     the decisions, already applied to the cluster
+    result.unsaved  what to save, publish and send; the cluster then starts a new collection
 
 The caller saves, publishes and sends. If it decides not to save a cycle's changes, it returns them with `defer_save`.
 """

@@ -49,7 +49,7 @@ class Queries:
     """One method per query."""
 
     cycle: Cycle
-    pulse: Heartbeats
+    heartbeats: Heartbeats
     joining: Joining
     explaining: Explainer
     budgets: BudgetMonitor
@@ -83,7 +83,7 @@ class Queries:
         refresh(cluster)
         pools = tuple(pool_view(cluster, pool) for pool in open_pools(cluster.pools).values())
         present = [
-            worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
+            worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.REMOVED
         ]
         return ClusterView(pools=pools, workers=tuple(self._worker_view(worker) for worker in present))
 
@@ -106,8 +106,8 @@ class Queries:
     async def allocation(self, ask: RequestContext, query: GetAllocation) -> AllocationFacts:
         cluster = self.cycle.cluster
         run = cluster.runs.get(query.run_id)
-        carried = self.cycle.term.carried.get(run.trial) if run else None
-        if run is None or carried is None:
+        stored = self.cycle.term.stored_requests.get(run.trial) if run else None
+        if run is None or stored is None:
             return await self._stored_allocation(query.run_id)
         trial = cluster.trials.get(run.trial)
         return AllocationFacts(
@@ -119,8 +119,8 @@ class Queries:
             token=run.token,
             members=(*(share.worker for share in run.shares), *sorted(run.gang.former)),
             stale=run.is_stale or (trial is not None and trial.run != run.id),
-            code_hash=carried.spec.code_hash,
-            start_checkpoint=carried.spec.start_checkpoint,
+            code_hash=stored.spec.code_hash,
+            start_checkpoint=stored.spec.start_checkpoint,
         )
 
     async def usage(self, ask: RequestContext, query: GetUsage) -> UsagePage:
@@ -137,7 +137,7 @@ class Queries:
         return found
 
     def _worker_view(self, worker: Worker) -> WorkerView:
-        now, carried = self.clock.now(), load_of(self.cycle.cluster, worker)
+        now, load = self.clock.now(), load_of(self.cycle.cluster, worker)
         is_lost = worker.liveness is Liveness.LOST
         return WorkerView(
             worker=worker.id,
@@ -145,12 +145,12 @@ class Queries:
             address=worker.address,
             state="lost" if is_lost else "draining" if worker.is_emptying else "ready",
             slots=len(worker.slot_ids),
-            used_slots=carried.used_slots,
-            run_slots=carried.pieces,
-            gangs=carried.gangs,
-            tenant=carried.tenant,
+            used_slots=load.used_slots,
+            run_slots=load.pieces,
+            gangs=load.gangs,
+            tenant=load.tenant,
             slot_kind=worker.kind,
-            last_heard=self.pulse.last_heard(worker.id) or worker.joined_at or now,
+            last_heard=self.heartbeats.last_heartbeat(worker.id) or worker.joined_at or now,
             isolated_user=worker.is_isolated,
             labels=dict(worker.labels),
             slot_ids=worker.slot_ids,
@@ -160,7 +160,7 @@ class Queries:
 
 
 def _is_present(worker: Worker, pool: Pool) -> bool:
-    return worker.pool == pool.policy.name and worker.liveness is not Liveness.GONE
+    return worker.pool == pool.policy.name and worker.liveness is not Liveness.REMOVED
 
 
 def pool_view(cluster: Cluster, pool: Pool) -> PoolView:

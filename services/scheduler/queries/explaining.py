@@ -38,7 +38,7 @@ class Explainer:
     async def explain(self, ask: RequestContext, query: Explain) -> Explanation:
         """Explain a trial. Trials of other tenants are reported as unknown."""
         trial = self.cycle.cluster.trials.get(query.trial_id)
-        if trial is None or trial.wish.tenant != ask.tenant:
+        if trial is None or trial.request.tenant != ask.tenant:
             return await self._explain_stored(ask.tenant, query.trial_id)
         if trial.is_closed:
             return _closed(trial.id)
@@ -102,8 +102,8 @@ class Explainer:
     async def _given_back(self, trial: Trial) -> PreemptionReason | None:
         if trial.run is None:
             return None
-        async with self.database.read(trial.wish.tenant) as connection:
-            found = await load_asking(connection, trial.wish.tenant, trial.run)
+        async with self.database.read(trial.request.tenant) as connection:
+            found = await load_asking(connection, trial.request.tenant, trial.run)
         if found is None:
             return None
         message = messages.asked_back(found.asked.because, found.by)
@@ -124,13 +124,13 @@ class Explainer:
 
 
 def _holder(cluster: Cluster, run: Run) -> SlotHolder:
-    request = cluster.trials[run.trial].wish
+    request = cluster.trials[run.trial].request
     charge = cluster.pools[run.pool].charges[run.id]
     return SlotHolder(
         experiment_number=request.experiment_number,
         trial_number=request.number,
         slots=ceil(charge.slots),
-        part=request.needs.part,
+        part=request.needs.fraction,
         since=run.granted_at,
         leaving=charge.is_leaving,
     )

@@ -42,14 +42,14 @@ def filter_page(
 
 
 def arrange(
-    term: LeaderTerm, places: Iterable[QueuePosition], wanted: ListQuery
+    term: LeaderTerm, positions: Iterable[QueuePosition], wanted: ListQuery
 ) -> tuple[list[QueuePosition], str | None]:
     """Return a sorted page of requests and the cursor of the next.
 
     Raises:
         Rejected: There are too many requests to sort.
     """
-    every = list(places)
+    every = list(positions)
     if len(every) > MOST_SORTED:
         raise Rejected(
             "too_many_values",
@@ -80,7 +80,7 @@ def displayed_slots(cluster: Cluster, trial: Trial) -> int:
     """Return the slots that its run holds, or the most that it waits for."""
     if trial.state is RequestState.RUNNING and trial.run:
         return ceil(cluster.runs[trial.run].slots)
-    return trial.wish.needs.max_slots
+    return trial.request.needs.max_slots
 
 
 def _cell(term: LeaderTerm, place: QueuePosition, field: Field) -> Any:
@@ -95,15 +95,15 @@ def _code(term: LeaderTerm, trial: Trial) -> str | None:
 
 
 _CELLS: Mapping[str, Callable[[LeaderTerm, QueuePosition, Trial], Any]] = {
-    "experiment": lambda term, place, trial: str(trial.wish.experiment),
-    "experiment_number": lambda term, place, trial: trial.wish.experiment_number,
+    "experiment": lambda term, place, trial: str(trial.request.experiment),
+    "experiment_number": lambda term, place, trial: trial.request.experiment_number,
     "trial": lambda term, place, trial: str(trial.id),
-    "trial_number": lambda term, place, trial: trial.wish.number,
+    "trial_number": lambda term, place, trial: trial.request.number,
     "pool": lambda term, place, trial: place.pool,
     "priority": lambda term, place, trial: term.cluster.policy_of(trial).priority,
     "slots": lambda term, place, trial: displayed_slots(term.cluster, trial),
-    "min_slots": lambda term, place, trial: trial.wish.needs.min_slots,
-    "max_slots": lambda term, place, trial: trial.wish.needs.max_slots,
+    "min_slots": lambda term, place, trial: trial.request.needs.min_slots,
+    "max_slots": lambda term, place, trial: trial.request.needs.max_slots,
     "state": lambda term, place, trial: "waiting" if place.is_waiting else "running",
     "code": lambda term, place, trial: _code(term, trial),
     "since": lambda term, place, trial: trial.since,

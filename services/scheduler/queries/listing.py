@@ -51,19 +51,19 @@ def _entries(term: LeaderTerm, page: Sequence[QueuePosition]) -> tuple[QueueEntr
 
 
 def _entry(term: LeaderTerm, cluster: Cluster, trial: Trial, before: int | None) -> QueueEntry:
-    is_running, needs = trial.state is RequestState.RUNNING, trial.wish.needs
+    is_running, needs = trial.state is RequestState.RUNNING, trial.request.needs
     refusal = None if is_running else explain(cluster, trial, term.refusals.get(trial.id), before or 0)
     return QueueEntry(
         trial_id=trial.id,
-        experiment_id=trial.wish.experiment,
-        experiment_number=trial.wish.experiment_number,
-        trial_number=trial.wish.number,
+        experiment_id=trial.request.experiment,
+        experiment_number=trial.request.experiment_number,
+        trial_number=trial.request.number,
         pool=cluster.pool_of(trial),
         priority=cluster.policy_of(trial).priority,
         slots=displayed_slots(cluster, trial),
         min_slots=needs.min_slots,
         max_slots=needs.max_slots,
-        part=needs.part,
+        part=needs.fraction,
         state="running" if is_running else "waiting",
         position=None if before is None else before + 1,
         code=refusal.code if refusal else None,

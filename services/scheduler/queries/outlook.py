@@ -122,7 +122,7 @@ class _OutlookWriter:
 
     def _running(self, run: Run, trial: Trial) -> OutlookRequest:
         held = ceil(sum(share.charged for share in run.shares))
-        request = self._request(trial, trial.wish.needs, held, held)
+        request = self._request(trial, trial.request.needs, held, held)
         return request.model_copy(
             update={
                 "workers": {share.worker: share.slots for share in run.shares},
@@ -138,23 +138,27 @@ class _OutlookWriter:
             update={
                 "count": len(line.keys),
                 "age_s": (self.cluster.now_ms - milliseconds(first.since)) / 1000,
-                "rest_s": _seconds(self.rests.of_next(first.wish.experiment)),
+                "rest_s": _seconds(self.rests.of_next(first.request.experiment)),
             }
         )
 
     def _request(self, trial: Trial, needs: SlotNeeds, slots: int, least: int) -> OutlookRequest:
-        wanted, part, where = trial.wish, self.cluster.policy_of(trial), needs.where or PlacementConstraint()
+        wanted, policy, where = (
+            trial.request,
+            self.cluster.policy_of(trial),
+            needs.where or PlacementConstraint(),
+        )
         return OutlookRequest(
             tenant=self.numbers.of_tenant(wanted.tenant),
             workspace=self.numbers.of_workspace(wanted.tenant, wanted.workspace),
             experiment=self.numbers.of_experiment(wanted.experiment),
-            priority=part.priority,
-            weight=part.weight,
-            experiment_max_slots=part.max_slots,
-            experiment_max_trials=part.max_trials,
+            priority=policy.priority,
+            weight=policy.weight,
+            experiment_max_slots=policy.max_slots,
+            experiment_max_trials=policy.max_trials,
             slots=slots,
             min_slots=least,
-            part=needs.part,
+            part=needs.fraction,
             single_node=needs.single_node,
             required_labels=dict(where.required),
             excluded_workers=where.excluded,

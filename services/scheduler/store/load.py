@@ -93,7 +93,7 @@ class LoadedState:
     """The loaded cluster, the requests with the data that the core does not read, and the last submission order."""
 
     cluster: Cluster
-    carried: dict[TrialId, StoredRequest] = field(default_factory=dict)
+    stored_requests: dict[TrialId, StoredRequest] = field(default_factory=dict)
     last_place: int = 0
 
 
@@ -127,7 +127,7 @@ async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
     cluster.ledger.load([holding_of(row) for row in await connection.execute(_HOLDINGS)])
     cluster.ledger.end_unknown(cluster.workers, now)
     for row in await connection.execute(_LENGTHS):
-        cluster.lengths.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
+        cluster.run_durations.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
     paused = await connection.execute(_PAUSES)
     cluster.apply(
         pause_measurements.on_term(
@@ -136,10 +136,10 @@ async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
     )
     cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
     last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
-    world = LoadedState(cluster, {one.wish.trial: one for one in stored}, last_place)
+    world = LoadedState(cluster, {one.request.trial: one for one in stored}, last_place)
     for one in stored:
         world.last_place += 1
-        cluster.apply(requests.on_request(cluster, one.wish, world.last_place, now))
+        cluster.apply(requests.on_request(cluster, one.request, world.last_place, now))
     for kept in await load_worker_commands(connection):
         cluster.apply(draining.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain))
     return world
@@ -171,7 +171,7 @@ async def _load_parts(
     known: list[tuple[Trial, ElasticRecord | None]],
     stored: list[StoredRequest],
 ) -> None:
-    experiments: set[ExperimentId] = {trial.wish.experiment for trial, _ in known}
-    experiments |= {one.wish.experiment for one in stored}
-    for experiment, part in (await load_policies(connection, experiments)).items():
-        cluster.put_experiment_policy(experiment, part)
+    experiments: set[ExperimentId] = {trial.request.experiment for trial, _ in known}
+    experiments |= {one.request.experiment for one in stored}
+    for experiment, policy in (await load_policies(connection, experiments)).items():
+        cluster.put_experiment_policy(experiment, policy)

@@ -53,24 +53,24 @@ _FIRST_PARTS = (
 class StoredRequest:
     """A request with data that the scheduler passes on unread: the specification, and the trace of the run."""
 
-    wish: TrialRequest
+    request: TrialRequest
     spec: TrialSpec
     traceparent: str | None
 
 
-async def save_requests(connection: AsyncConnection, wishes: Sequence[StoredRequest]) -> None:
+async def save_requests(connection: AsyncConnection, requests: Sequence[StoredRequest]) -> None:
     """Store the newest version of each trial's request; repeated and older ones change nothing."""
     newest: dict[TrialId, StoredRequest] = {}
-    for stored in wishes:
-        before = newest.get(stored.wish.trial)
-        if before is None or before.wish.version < stored.wish.version:
-            newest[stored.wish.trial] = stored
+    for stored in requests:
+        before = newest.get(stored.request.trial)
+        if before is None or before.request.version < stored.request.version:
+            newest[stored.request.trial] = stored
     rows = [_request_row(stored) for stored in newest.values()]
     await connection.execute(_SAVE_REQUESTS, {"records": as_json(rows)})
 
 
 async def add_policies(
-    connection: AsyncConnection, tenant: TenantId, parts: dict[ExperimentId, ExperimentPolicy]
+    connection: AsyncConnection, tenant: TenantId, policies: dict[ExperimentId, ExperimentPolicy]
 ) -> dict[ExperimentId, tuple[ExperimentPolicy, int]]:
     """Store each experiment's policy unless it has one; return the stored policies with their versions."""
     rows = [
@@ -82,7 +82,7 @@ async def add_policies(
             "max_slots": one.max_slots,
             "max_trials": one.max_trials,
         }
-        for experiment, one in parts.items()
+        for experiment, one in policies.items()
     ]
     found = await connection.execute(_FIRST_PARTS, {"records": as_json(rows)})
     return {ExperimentId(row.experiment): (_part_of(row), row.version) for row in found}
@@ -157,7 +157,7 @@ def stored_request_of(row: Any) -> StoredRequest:
 
 
 def _request_row(stored: StoredRequest) -> dict[str, object]:
-    request = stored.wish
+    request = stored.request
     return {
         "trial": request.trial,
         "tenant": request.tenant,

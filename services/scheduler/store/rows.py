@@ -63,7 +63,7 @@ def needs_of(slots: Slots) -> SlotNeeds:
 
 def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
     """`elastic`: the record of an elastic trial."""
-    request, awaited = trial.wish, trial.awaited
+    request, awaited = trial.request, trial.awaited
     return {
         "trial": request.trial,
         "tenant": request.tenant,
@@ -100,7 +100,7 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
     level = (row.version, row.request, DesiredState(row.wanted), row.decide_at)
     request = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
     trial = Trial(
-        wish=request,
+        request=request,
         place=row.place,
         since=row.since,
         state=RequestState(row.state),
@@ -221,7 +221,7 @@ def _share_row(share: GangShare) -> Row:
         "slots": share.slots,
         "slot_ids": share.slot_ids,
         "address": share.address,
-        "part": share.part,
+        "part": share.fraction,
     }
 
 

@@ -73,10 +73,10 @@ def _statement(keys: tuple[UsageKey, ...], since: datetime, until: datetime) -> 
 
 def _held(since: datetime, until: datetime) -> Subquery:
     here = holding.c
-    begins = func.greatest(here.since, literal(since, _Time), type_=_Time).label("begins")
-    ends = func.least(here.until, literal(until, _Time), type_=_Time).label("ends")
+    begin = func.greatest(here.since, literal(since, _Time), type_=_Time).label("begins")
+    end = func.least(here.until, literal(until, _Time), type_=_Time).label("ends")
     is_within = (here.since < until, or_(here.until > since, here.until.is_(None)))
-    return select(holding, begins, ends).where(*is_within).subquery("held")
+    return select(holding, begin, end).where(*is_within).subquery("held")
 
 
 def _whole(held: Subquery) -> Select[Any]:

@@ -34,7 +34,7 @@ class DesiredStateSender:
         may_send: Whether the lease is still held.
 
     Attributes:
-        hear: Receives a worker's reply, which is an observed set.
+        on_observed_set: Receives a worker's reply, which is an observed set.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class DesiredStateSender:
         self._bus = bus
         self._term = term
         self._clock = clock
-        self.hear: Callable[[ObservedSet], None] = lambda _: None
+        self.on_observed_set: Callable[[ObservedSet], None] = lambda _: None
         self._may_send = may_send
         self._sequence = 0
         self._is_closed = False
@@ -87,7 +87,7 @@ class DesiredStateSender:
             self._sent_at[worker] = self._clock.monotonic()
             try:
                 faults.point(BEFORE_DESIRED)
-                self.hear(await self._bus.desire(self._set_for(worker)))
+                self.on_observed_set(await self._bus.desire(self._set_for(worker)))
                 delay_s = FIRST_RETRY_S
             except MusterError as error:
                 # Retry. A silent worker is declared lost by its lease, not here.
@@ -114,7 +114,7 @@ class DesiredStateSender:
 
     def _allocation(self, item: DesiredRun) -> DesiredAllocation:
         run, trial = item.run, item.trial
-        carried = self._term.carried[trial.id]
+        stored = self._term.stored_requests[trial.id]
         return DesiredAllocation(
             allocation_id=run.allocation,
             run_id=run.id,
@@ -125,11 +125,11 @@ class DesiredStateSender:
             token=run.token,
             generation=run.gang.generation,
             wanted=item.wanted,
-            decide_at=trial.wish.decide_at,
+            decide_at=trial.request.decide_at,
             members=tuple(member_of(share) for share in run.gang.members),
             rendezvous=run.gang.rendezvous if run.gang.may_meet else None,
-            preemption_timeout_s=carried.spec.preemption_timeout_s,
-            spec=carried.spec if item.needs_spec else None,
-            traceparent=self._term.run_traces.get(trial.id) or carried.traceparent,
+            preemption_timeout_s=stored.spec.preemption_timeout_s,
+            spec=stored.spec if item.needs_spec else None,
+            traceparent=self._term.run_traces.get(trial.id) or stored.traceparent,
             hangs=run.gang.hangs,
         )

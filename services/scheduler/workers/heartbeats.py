@@ -1,5 +1,5 @@
 """Receives heartbeats: accepts observed sets in order, and detects silent workers while the leader receives its
-own echo. `cycle` applies the sets, `dispatch` sends desired sets again."""
+own echo. `cycle` applies the sets, `desired_state` sends desired sets again."""
 
 import asyncio
 import contextlib
@@ -67,10 +67,10 @@ class Heartbeats:
         worker = self._cycle.cluster.workers.get(ask.worker)
         if observed.worker != ask.worker or worker is None or worker.liveness == "gone":
             return HeartbeatReply(epoch=self._cycle.term.epoch, known=False)
-        self.hear(observed)
+        self.on_observed_set(observed)
         return HeartbeatReply(epoch=self._cycle.term.epoch)
 
-    def hear(self, observed: ObservedSet) -> None:
+    def on_observed_set(self, observed: ObservedSet) -> None:
         """Accept an observed set unless a newer one was accepted before. Raises Rejected for contradictory
         reports."""
         worker = self._cycle.cluster.workers.get(observed.worker)
@@ -90,7 +90,7 @@ class Heartbeats:
 
         self._cycle.push(apply)
 
-    def last_heard(self, worker: WorkerId) -> datetime | None:
+    def last_heartbeat(self, worker: WorkerId) -> datetime | None:
         """Return when a worker last sent a heartbeat to this leader."""
         ago_s = self.silence.seconds_since_heartbeat(worker, self._clock.monotonic())
         return None if ago_s is None else self._clock.now() - timedelta(seconds=ago_s)

@@ -60,12 +60,12 @@ class Joining:
         now = self.clock.now()
         life_s = min(max(query.life_s, 1.0), MOST_TOKEN_LIFE_S)
         token = secrets.token_urlsafe(32)
-        kept = JoinToken(_hash(token), query.pool, query.worker, now + timedelta(seconds=life_s))
+        stored = JoinToken(_hash(token), query.pool, query.worker, now + timedelta(seconds=life_s))
         async with self.database.system() as connection:
             if not await has_pool(connection, query.pool):
                 raise Rejected("pool_unknown", f"pool {query.pool} does not exist", "pool")
-            await save_join_token(connection, kept, now)
-        return IssuedJoin(token=token, expires_at=kept.expires_at)
+            await save_join_token(connection, stored, now)
+        return IssuedJoin(token=token, expires_at=stored.expires_at)
 
     async def join(self, ask: RequestContext, query: Join) -> Credentials:
         """Use up the token and return credentials. The same worker may repeat its request with the same key,

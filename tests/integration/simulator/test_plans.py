@@ -98,7 +98,9 @@ class Owners:
     async def provided(self, ask: RequestContext, query: GetProvided) -> ProvidedPools:
         return ProvidedPools(pools=())
 
-    async def warmth(self, ask: RequestContext, query: GetPriorObservations) -> PriorObservationsReply:
+    async def prior_observations(
+        self, ask: RequestContext, query: GetPriorObservations
+    ) -> PriorObservationsReply:
         self.asked.append((ask.tenant, query))
         if query.config["searcher"]["warm_start"]["experiments"] != [3]:  # type: ignore[index,call-overload]
             raise Rejected(
@@ -114,7 +116,7 @@ async def owners(servers: Servers, nats_server: object) -> AsyncIterator[Owners]
         "scheduler": {GetOutlook: found.outlook},
         "registry": {GetCurves: found.curves},
         "provisioner": {GetProvided: found.provided},
-        "searcher": {GetPriorObservations: found.warmth},
+        "searcher": {GetPriorObservations: found.prior_observations},
     }
     buses = {
         name: await Bus.connect(servers.nats.url, name, servers.keys.credentials(name)) for name in answers

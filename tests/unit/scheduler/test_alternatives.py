@@ -15,7 +15,7 @@ from services.scheduler.core.explaining.what_if import (
     FewerSlots,
 )
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.reducers import requests as wishes
+from services.scheduler.core.reducers import requests
 from services.scheduler.core.scheduling import run_cycle
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import NO_QUOTA, PoolPolicy
@@ -55,20 +55,26 @@ def carry_out(world: World, name: TrialId, one: StartAlternative) -> None:
     trial = world.cluster.trials[name]
     match one.change:
         case FewerSlots() | AnyMachine():
-            fewer = trial.wish.needs._replace(where=None)
+            fewer = trial.request.needs._replace(where=None)
             if isinstance(one.change, FewerSlots):
                 slots = one.change.slots
-                fewer = trial.wish.needs._replace(min_slots=slots, max_slots=slots)
+                fewer = trial.request.needs._replace(min_slots=slots, max_slots=slots)
             world.places += 1
-            wish = replace(trial.wish, version=trial.wish.version + 1, wanted=DesiredState.KILL)
-            world.cluster.apply(wishes.on_request(world.cluster, wish, 0, world.now))
-            fresh = replace(trial.wish, version=wish.version + 1, request=trial.wish.request + 1, needs=fewer)
-            world.cluster.apply(wishes.on_request(world.cluster, fresh, world.places, world.now))
-        case DifferentPolicy(part):
-            world.cluster.apply(wishes.on_experiment_policy(world.cluster, trial.wish.experiment, part))
+            request = replace(trial.request, version=trial.request.version + 1, wanted=DesiredState.KILL)
+            world.cluster.apply(requests.on_request(world.cluster, request, 0, world.now))
+            fresh = replace(
+                trial.request, version=request.version + 1, request=trial.request.request + 1, needs=fewer
+            )
+            world.cluster.apply(requests.on_request(world.cluster, fresh, world.places, world.now))
+        case DifferentPolicy(policy):
+            world.cluster.apply(
+                requests.on_experiment_policy(world.cluster, trial.request.experiment, policy)
+            )
         case DifferentMaximum(path, maximum):
             before = world.cluster.pools[POOL].shares.quotas.get(path, NO_QUOTA)
-            world.cluster.apply(wishes.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum)))
+            world.cluster.apply(
+                requests.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum))
+            )
 
 
 def two_pools(policy: PoolPolicy) -> World:
@@ -84,7 +90,7 @@ def crowded(crowd: Crowd, policy: PoolPolicy) -> World:
     requests, priorities, cap, maximum = crowd
     world = two_pools(policy)
     for experiment, priority in enumerate(priorities):
-        world.part(experiment, priority, cap if experiment == 0 else None)
+        world.set_policy(experiment, priority, cap if experiment == 0 else None)
     world.quota(0, guaranteed=3, maximum=maximum)
     for number, (slots, single) in enumerate(requests, start=1):
         world.want(number, slots, single_node=single, experiment=number % 3, tenant=number % 3 % 2)
@@ -134,9 +140,9 @@ def busy(policy: PoolPolicy, **more: object) -> World:
     """Eight slots on one machine, six of them taken by others of lower rank."""
     world = World(policy)
     world.worker("a", 8)
-    world.part(0, 50)
-    world.part(1, 42)
-    world.part(2, 30)
+    world.set_policy(0, 50)
+    world.set_policy(1, 42)
+    world.set_policy(2, 30)
     world.want(1, 6, experiment=0)
     world.cycle()
     return world
@@ -167,7 +173,7 @@ def test_any_machine_helps_who_waits_for_one() -> None:
 
 def test_a_priority_helps_where_it_gives_the_right_to_ask() -> None:
     world = busy(plain(POOL, preemption=True))
-    world.part(3, 60)
+    world.set_policy(3, 60)
     world.want(2, 8, experiment=3)
     world.cycle()
     assert told(world, 2) == {"slots": (2, "now"), "priority": (49, "soon")}
@@ -191,14 +197,14 @@ def test_a_priority_helps_where_it_goes_before_the_head() -> None:
 
 def test_limits_that_bind_are_named_with_what_would_do() -> None:
     world = busy(plain(POOL))
-    world.part(1, 42, max_slots=1)
+    world.set_policy(1, 42, max_slots=1)
     world.quota(0, maximum=7)
     world.want(2, 2, experiment=1)
     world.cycle()
     assert told(world, 2) == {"slots": (1, "now")}, "the tenant's maximum stands behind the experiment's"
     world.quota(0, maximum=8)
     assert told(world, 2) == {"slots": (1, "now"), "max_slots": (2, "now")}
-    world.part(1, 42)
+    world.set_policy(1, 42)
     world.quota(0, maximum=7)
     assert told(world, 2) == {"slots": (1, "now"), "tenant_maximum": (8, "now")}
 

@@ -14,7 +14,7 @@ PARTS = (250, 500)
 
 
 def want(world: World, number: int, slots: int, **more: Any) -> None:
-    asked: dict[str, Any] = {"part": slots} if slots in PARTS else {"slots": slots}
+    asked: dict[str, Any] = {"fraction": slots} if slots in PARTS else {"slots": slots}
     world.want(number, **asked, **more)
 
 

@@ -49,7 +49,7 @@ def test_runs_that_share_a_slot_are_a_piece_each() -> None:
     world = World()
     world.worker("a", 2)
     for number in (1, 2):
-        world.want(number, part=500)
+        world.want(number, fraction=500)
     world.cycle()
     assert loads_of_all(world.cluster)[WorkerId("a")] == WorkerOccupancy(1, (1, 1), 0, tenant_id(0))
 

@@ -85,7 +85,7 @@ def test_users_priorities_order_their_own_experiments_only() -> None:
     world = slicing.world
     for number, owner, priority in ((2, "ada", 42), (3, "ada", 1), (4, "ben", 99)):
         world.want(number, experiment=number, owner=owner)
-        world.part(number, priority=priority)
+        world.set_policy(number, priority=priority)
     list(slicing.steps(10 * MINUTES + 3))
     assert world.running() == {4}, "ben has had nothing yet: ada's priorities are no matter of his"
     list(slicing.steps(10 * MINUTES + 3))
@@ -99,7 +99,7 @@ def test_a_more_important_experiment_takes_turns_from_ones_own_less_important_an
 ):
     slicing = full("ada")
     slicing.world.want(2, experiment=2, owner="ada")
-    slicing.world.part(2, priority=10)
+    slicing.world.set_policy(2, priority=10)
     list(slicing.steps(10 * MINUTES + 3))
     assert slicing.world.running() == {2}
     list(slicing.steps(60 * MINUTES))

@@ -47,7 +47,7 @@ def test_what_may_be_idle_soon_is_told() -> None:
     world.want(1, 2)
     world.cycle()
     assert (world.plan().demand[POOL].idle, world.plan().demand[POOL].expected) == (2, 2 + 2)
-    world.part(2, priority=1)
+    world.set_policy(2, priority=1)
     world.want(2, 4, experiment=2)
     world.cycle()
     assert world.run(1).preempted
@@ -57,7 +57,7 @@ def test_what_may_be_idle_soon_is_told() -> None:
 def test_demand_is_what_could_be_used_beyond_what_stands() -> None:
     world = World()
     world.worker("a", 2)
-    world.part(1, max_slots=3)
+    world.set_policy(1, max_slots=3)
     for number in range(1, 6):
         world.want(number, experiment=1)
     world.want(9, 2, experiment=2)

@@ -47,7 +47,7 @@ def test_what_is_wanted_reaches_the_running_allocation(wanted: DesiredState, sig
     world.cycle()
     world.want(1, wanted=wanted, version=2, decide_at=9.0)
     (item,) = desired_of(world.cluster, A)
-    assert (item.wanted, item.trial.wish.decide_at) == (signal, 9.0)
+    assert (item.wanted, item.trial.request.decide_at) == (signal, 9.0)
 
 
 def test_what_is_left_of_a_broken_gang_is_killed_whatever_is_wanted() -> None:

@@ -54,12 +54,12 @@ def test_what_runs_there_goes_on_and_its_slot_is_not_given_again() -> None:
 def test_nobody_is_asked_for_a_slot_that_is_disabled() -> None:
     found = world(preemption=True)
     for number in (1, 2):
-        found.part(number, priority=60 - number)
+        found.set_policy(number, priority=60 - number)
         found.want(number, experiment=number)
     found.cycle()
     (slot,) = slots_of(found, 1)
     disable(found, slot)
-    found.part(3, priority=10)
+    found.set_policy(3, priority=10)
     found.want(3, experiment=3)
     found.cycle()
     assert found.run(2).preempted and not found.run(1).preempted, "the less important one would free nothing"

@@ -332,7 +332,7 @@ def test_a_lost_worker_that_returns_holds_its_slots_until_it_drops_the_old_run()
     world.silence("a")
     world.worker("a", allocations=old)
     assert world.cycle() == []
-    assert WorkerId("a") in world.told.desired
+    assert WorkerId("a") in world.unsaved.desired
     world.worker("a", allocations=())
     assert [run.number for run in world.cycle()] == [2]
 

@@ -88,7 +88,7 @@ def test_a_request_for_a_whole_machine_waits_for_all_that_runs_there() -> None:
     world.want(3, 2)
     world.cycle()
     gang = surely(world, 3).expected_ms
-    world.part(1, 42)
+    world.set_policy(1, 42)
     world.want(4, 1, experiment=1)
     one = surely(world, 4).expected_ms
     assert gang < one, "the gang goes first, and takes the machine"
@@ -99,7 +99,7 @@ def test_a_request_for_a_whole_machine_waits_for_all_that_runs_there() -> None:
 
 def test_a_limit_counts_as_well_as_the_machines() -> None:
     world = served(slots=4)
-    world.part(0, 42, max_slots=1)
+    world.set_policy(0, 42, max_slots=1)
     world.want(1)
     world.want(2)
     world.want(3)
@@ -126,7 +126,7 @@ def test_asking_is_repeatable_ordered_and_changes_nothing(
     world = crowded(crowd, policy)
     for number in range(ENOUGH):
         for pool in (POOL, PoolName("other")):
-            world.cluster.lengths.add(pool, experiment_id(0), MINUTE_MS * (1 + number))
+            world.cluster.run_durations.add(pool, experiment_id(0), MINUTE_MS * (1 + number))
     world.cycle()
     world.wait(60 * minutes)
     before = world.plan()

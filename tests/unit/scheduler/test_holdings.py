@@ -25,7 +25,7 @@ class Books:
     def cycle(self, seconds: float = 0.0) -> None:
         """One turn, saved; then time passes."""
         self.world.cycle()
-        self.kept |= {holding.key: holding for holding in self.world.told.holdings}
+        self.kept |= {holding.key: holding for holding in self.world.unsaved.holdings}
         self.world.now += timedelta(seconds=seconds)
 
     def slot_seconds(self, until: datetime | None = None) -> dict[object, float]:

@@ -34,7 +34,7 @@ def test_a_run_is_asked_for_its_slots_and_goes_on_elsewhere_at_no_cost() -> None
     world.exit(1, RunExit(acknowledged=Signal.PREEMPT, step=7))
     world.worker("a", leaving=SOON)
     world.cycle()
-    [ended] = [fact for fact in world.told.facts if isinstance(fact, Ended)]
+    [ended] = [fact for fact in world.unsaved.facts if isinstance(fact, Ended)]
     assert (ended.ending.outcome, ended.ending.charged) == ("preempted", False)
     assert world.placement(1) == {"b": 1} and world.trial(1).restarts == 0
 
@@ -57,7 +57,7 @@ def test_neighbours_are_told_and_a_machine_that_stays_after_all_takes_work_again
     world.worker("a", leaving=PERHAPS)
     world.want(2)
     world.cycle()
-    assert any(isinstance(fact, WorkerUp) for fact in world.told.facts) and world.running() == set()
+    assert any(isinstance(fact, WorkerUp) for fact in world.unsaved.facts) and world.running() == set()
     told = explain(world.cluster, world.trial(2))
     assert told.message.endswith("; 1 more slot on workers that are being drained (a)")
     world.worker("a")
@@ -82,4 +82,4 @@ def test_the_last_word_of_a_drained_machine_is_always_that_it_is_empty(change: s
             world.cluster.apply(on_worker_lost(world.cluster, a, "not heard", world.now))
             world.worker("a", 2)
     world.cycle()
-    assert isinstance(world.told.facts[-1], WorkerEmptied)
+    assert isinstance(world.unsaved.facts[-1], WorkerEmptied)

@@ -42,7 +42,7 @@ def filled(requests: list[tuple[int, int, int]], policy: PoolPolicy) -> World:
     world = World(policy)
     world.worker("a", 1)
     for experiment in range(6):
-        world.part(experiment, priority=40 + experiment)
+        world.set_policy(experiment, priority=40 + experiment)
     for number, (tenant, experiment, slots) in enumerate(requests):
         world.want(number, slots, tenant=tenant, experiment=2 * experiment + tenant)
         world.wait(7)
@@ -61,7 +61,9 @@ def test_pages_show_all_that_is_ones_own_once_and_each_with_its_place(
     pool = world.cluster.pools[POOL]
     for tenant in (0, 1):
         entries = read(term_of(world), tenant, limit)
-        mine = {trial.id for trial in world.cluster.trials.values() if trial.wish.tenant == tenant_id(tenant)}
+        mine = {
+            trial.id for trial in world.cluster.trials.values() if trial.request.tenant == tenant_id(tenant)
+        }
         assert len(entries) == len(mine) and {entry.trial_id for entry in entries} == mine
         states = [entry.state for entry in entries]
         assert states == sorted(states), "what runs comes first"
@@ -119,7 +121,7 @@ def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(
     assert chosen(world, "state = waiting and slots = 2") == ["2 waiting 2", "3 waiting 3"]
     assert chosen(world, "code = waiting_for_slots") == ["1 waiting 1"]
     assert chosen(world, "code != waiting_for_slots") == ["2 waiting 2", "3 waiting 3"]
-    assert chosen(world, f'experiment = "{world.cluster.trials[trial_id(1)].wish.experiment}"') == [
+    assert chosen(world, f'experiment = "{world.cluster.trials[trial_id(1)].request.experiment}"') == [
         "1 waiting 1",
         "3 waiting 3",
     ]

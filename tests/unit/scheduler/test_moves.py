@@ -147,7 +147,7 @@ def test_moves_cost_no_more_than_was_waited_and_records_plan_alike(
         if at < len(ended) and ended[at] in world.running():
             world.exit(ended[at])
         for trial in list(world.cluster.pools[POOL].queue):
-            lost_ms += world.cluster.trials[trial].wish.needs.min_slots * 10_000
+            lost_ms += world.cluster.trials[trial].request.needs.min_slots * 10_000
         planned = world.plan()
         assert plan(world.rebuilt(), [POOL]) == planned
         for signal in planned.signals:

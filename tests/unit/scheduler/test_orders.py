@@ -21,8 +21,8 @@ FAIR = plain(POOL, order="fair_share", half_life=timedelta(minutes=10))
 def test_fifo_knows_no_priority_and_asks_nobody() -> None:
     world = World(FIFO)
     world.worker("a")
-    world.part(1, priority=99)
-    world.part(2, priority=1)
+    world.set_policy(1, priority=99)
+    world.set_policy(2, priority=1)
     world.want(1, experiment=1)
     world.want(2, experiment=1)
     world.want(3, experiment=2)
@@ -49,8 +49,8 @@ def test_weights_divide_among_siblings() -> None:
     world = World(FAIR)
     for name in "abcdef":
         world.worker(name)
-    world.part(1, weight=2.0)
-    world.part(2)
+    world.set_policy(1, weight=2.0)
+    world.set_policy(2)
     for number in range(1, 7):
         world.want(number, experiment=1)
         world.want(10 + number, experiment=2)
@@ -112,8 +112,8 @@ def test_a_cap_frees_shares_for_others_and_holds_up_nobody() -> None:
     world = World(FAIR)
     for name in "abcd":
         world.worker(name)
-    world.part(1, max_slots=1)
-    world.part(2)
+    world.set_policy(1, max_slots=1)
+    world.set_policy(2)
     for number in range(1, 4):
         world.want(number, experiment=1)
         world.want(10 + number, experiment=2)
@@ -171,7 +171,7 @@ def test_ageing_bounds_who_may_pass(requests: list[tuple[int, int]]) -> None:
     came = {}
     for number, (priority, pause) in enumerate(requests, start=1):
         world.wait(pause)
-        world.part(number, priority)
+        world.set_policy(number, priority)
         world.want(number, experiment=number)
         came[number] = (priority, world.now)
     waiting = set(came)
@@ -195,7 +195,7 @@ def test_priority_is_never_inverted(requests: list[tuple[int, int]], preemption:
     world.worker("a")
     world.worker("b")
     for number, (priority, _) in enumerate(requests, start=1):
-        world.part(number, priority)
+        world.set_policy(number, priority)
         world.want(number, experiment=number)
         made = world.cycle()
         ranks = {n: requests[n - 1][0] for n in range(1, number + 1)}

@@ -17,7 +17,7 @@ SHARED = plain(POOL, exclusive=False)
 
 
 def on(world: World, number: int) -> tuple[str, int]:
-    """The worker and the slot of a run that has a part of one."""
+    """The worker and the slot of a run that has a fraction of one."""
     (share,) = world.run(number).shares
     return str(share.worker), share.slot_ids[0]
 
@@ -26,7 +26,7 @@ def test_two_halves_of_one_tenant_run_on_one_slot_at_the_same_time() -> None:
     world = World()
     world.worker("a", 2)
     for number in (1, 2, 3):
-        world.want(number, part=HALF)
+        world.want(number, fraction=HALF)
     world.cycle()
     assert on(world, 1) == on(world, 2) != on(world, 3)
     refresh(world.cluster)
@@ -36,8 +36,8 @@ def test_two_halves_of_one_tenant_run_on_one_slot_at_the_same_time() -> None:
 def test_a_part_joins_the_slot_that_is_left_with_the_least_before_another_is_opened() -> None:
     world = World()
     world.worker("a", 3)
-    for number, part in enumerate((600, 700, 300, 400), start=1):
-        world.want(number, part=part)
+    for number, fraction in enumerate((600, 700, 300, 400), start=1):
+        world.want(number, fraction=fraction)
     world.cycle()
     assert on(world, 3) == on(world, 2)
     assert on(world, 4) == on(world, 1)
@@ -48,15 +48,15 @@ def test_a_part_joins_the_slot_that_is_left_with_the_least_before_another_is_ope
 def test_tenants_never_share_a_slot_even_where_they_share_a_machine() -> None:
     world = World(SHARED)
     world.worker("a", 2)
-    world.want(1, part=HALF)
-    world.want(2, part=HALF, tenant=1, experiment=1)
+    world.want(1, fraction=HALF)
+    world.want(2, fraction=HALF, tenant=1, experiment=1)
     world.cycle()
-    world.want(3, part=400)
-    world.want(4, part=300, tenant=1, experiment=1)
+    world.want(3, fraction=400)
+    world.want(4, fraction=300, tenant=1, experiment=1)
     world.cycle()
     assert (on(world, 4), on(world, 3)) == (on(world, 2), on(world, 1))
     assert on(world, 1) != on(world, 2)
-    world.want(5, part=HALF, tenant=2, experiment=2)
+    world.want(5, fraction=HALF, tenant=2, experiment=2)
     world.cycle()
     assert world.running() == {1, 2, 3, 4}
     assert explain(world.cluster, world.trial(5)).message.startswith(
@@ -67,8 +67,8 @@ def test_tenants_never_share_a_slot_even_where_they_share_a_machine() -> None:
 def test_a_slot_is_free_again_for_all_when_its_last_part_has_left() -> None:
     world = World(SHARED)
     world.worker("a", 1)
-    world.want(1, part=300)
-    world.want(2, part=700)
+    world.want(1, fraction=300)
+    world.want(2, fraction=700)
     world.cycle()
     world.want(3, tenant=1, experiment=1)
     world.exit(1)
@@ -82,11 +82,11 @@ def test_a_slot_is_free_again_for_all_when_its_last_part_has_left() -> None:
 def test_a_part_joins_a_slot_whose_runs_are_all_about_to_leave() -> None:
     world = World(plain(POOL, preemption=True))
     world.worker("a", 1)
-    world.want(1, part=HALF)
+    world.want(1, fraction=HALF)
     world.cycle()
-    world.want(1, part=HALF, wanted=DesiredState.STOP, version=2)
-    world.want(2, part=250)
-    world.want(3, part=HALF)
+    world.want(1, fraction=HALF, wanted=DesiredState.STOP, version=2)
+    world.want(2, fraction=250)
+    world.want(3, fraction=HALF)
     world.cycle()
     assert on(world, 2) == ("a", 0) and world.running() == {1, 2}
     world.exit(1)
@@ -99,8 +99,8 @@ def test_what_a_tenant_may_hold_counts_parts_exactly() -> None:
     world.worker("a", 4)
     world.quota(0, maximum=1)
     for number in (1, 2, 3):
-        world.want(number, part=400)
-    world.want(4, part=200)
+        world.want(number, fraction=400)
+    world.want(4, fraction=200)
     world.cycle()
     assert world.running() == {1, 2, 4}
     told = explain(world.cluster, world.trial(3))
@@ -111,9 +111,9 @@ def test_what_a_tenant_may_hold_counts_parts_exactly() -> None:
 def test_half_a_slot_is_used_as_half_a_slot() -> None:
     world = World()
     world.worker("a", 1)
-    world.want(1, part=HALF)
+    world.want(1, fraction=HALF)
     world.cycle()
-    (holding,) = world.told.holdings
+    (holding,) = world.unsaved.holdings
     assert holding.slots == Fraction(1, 2)
 
 
@@ -124,17 +124,17 @@ def test_shares_count_parts_as_parts() -> None:
     for number in (1, 2):
         world.want(number)
     for number in (3, 4, 5):
-        world.want(number, part=HALF, tenant=1, experiment=1)
+        world.want(number, fraction=HALF, tenant=1, experiment=1)
     world.cycle()
     world.want(6)
-    world.want(7, part=HALF, tenant=1, experiment=1)
+    world.want(7, fraction=HALF, tenant=1, experiment=1)
     world.cycle()
     assert 7 in world.running()
     world.exit(3)
     world.exit(4)
     world.exit(5)
     world.exit(7)
-    world.want(8, part=HALF, tenant=1, experiment=1)
+    world.want(8, fraction=HALF, tenant=1, experiment=1)
     world.cycle()
     assert world.running() == {1, 2, 6, 8}
 
@@ -142,13 +142,13 @@ def test_shares_count_parts_as_parts() -> None:
 def test_runs_that_share_a_slot_are_asked_together_and_none_where_that_frees_nothing() -> None:
     world = World(plain(POOL, preemption=True))
     world.worker("a", 2)
-    world.part(0, 50)
-    world.part(1, 10)
-    world.part(2, 1)
-    world.want(1, part=HALF)
-    world.want(2, part=HALF)
-    world.want(3, part=HALF)
-    world.want(4, part=HALF, experiment=2)
+    world.set_policy(0, 50)
+    world.set_policy(1, 10)
+    world.set_policy(2, 1)
+    world.want(1, fraction=HALF)
+    world.want(2, fraction=HALF)
+    world.want(3, fraction=HALF)
+    world.want(4, fraction=HALF, experiment=2)
     world.cycle()
     world.want(5, experiment=1)
     planned = world.plan()
@@ -161,12 +161,12 @@ def test_runs_that_share_a_slot_are_asked_together_and_none_where_that_frees_not
 def test_for_a_part_no_more_are_asked_than_leave_it_room() -> None:
     world = World(plain(POOL, preemption=True))
     world.worker("a", 1)
-    world.part(0, 50)
-    world.part(1, 10)
+    world.set_policy(0, 50)
+    world.set_policy(1, 10)
     for number in (1, 2, 3):
-        world.want(number, part=300)
+        world.want(number, fraction=300)
     world.cycle()
-    world.want(4, part=600, experiment=1)
+    world.want(4, fraction=600, experiment=1)
     world.cycle()
     asked = [number for number in (1, 2, 3) if world.run(number).preempted]
     assert len(asked) == 2, "100 thousandths are left: two of three make room for 600"
@@ -179,8 +179,8 @@ def test_for_a_part_no_more_are_asked_than_leave_it_room() -> None:
 def test_machines_are_asked_for_by_whole_slots_of_each_tenant() -> None:
     world = World()
     for number in (1, 2, 3):
-        world.want(number, part=HALF)
-    world.want(4, part=300, tenant=1, experiment=1)
+        world.want(number, fraction=HALF)
+    world.want(4, fraction=300, tenant=1, experiment=1)
     assert world.plan().demand[POOL].waiting == 3
 
 
@@ -188,11 +188,11 @@ def test_a_part_joins_only_where_its_labels_allow() -> None:
     world = World()
     world.worker("a", 2, labels=(("gpu", "old"),))
     world.worker("b", 2, labels=(("gpu", "new"),))
-    world.want(1, part=HALF)
+    world.want(1, fraction=HALF)
     world.cycle()
     assert on(world, 1)[0] == "a"
-    world.want(2, part=HALF, where=PlacementConstraint(required=(("gpu", "new"),)))
-    world.want(3, part=HALF, where=PlacementConstraint(excluded=(WorkerId("b"),)))
+    world.want(2, fraction=HALF, where=PlacementConstraint(required=(("gpu", "new"),)))
+    world.want(3, fraction=HALF, where=PlacementConstraint(excluded=(WorkerId("b"),)))
     world.cycle()
     assert (on(world, 2)[0], on(world, 3)) == ("b", on(world, 1))
 
@@ -200,11 +200,11 @@ def test_a_part_joins_only_where_its_labels_allow() -> None:
 def test_nobody_joins_a_slot_that_is_kept_for_the_head_of_the_queue() -> None:
     world = World()
     world.worker("a", 2)
-    world.want(1, part=HALF)
+    world.want(1, fraction=HALF)
     world.want(2)
     world.cycle()
     world.want(3, slots=2)
-    world.want(4, part=HALF)
+    world.want(4, fraction=HALF)
     world.cycle()
     assert world.running() == {1, 2}
     world.exit(1)

@@ -27,7 +27,7 @@ EVENTS = st.lists(
         st.tuples(st.just("silence"), st.sampled_from(list(WORKERS))),
         st.tuples(st.just("heard"), st.sampled_from(list(WORKERS)), st.booleans()),
         st.tuples(st.just("drain"), st.sampled_from(list(WORKERS)), st.booleans()),
-        st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 3)),
+        st.tuples(st.just("policy"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 3)),
         st.tuples(st.just("quota"), st.integers(0, 1), st.integers(0, 3), st.none() | st.integers(0, 3)),
         st.tuples(st.just("wait"), st.sampled_from([0.25, 4, 10, 600])),
         st.tuples(st.just("cycle")),
@@ -51,9 +51,9 @@ POLICIES = st.builds(
 
 def happen(world: World, event: Event) -> None:
     match event:
-        case ("want", number, slots, part, single) if trial_id(number) not in world.cluster.trials:
+        case ("want", number, slots, fraction, single) if trial_id(number) not in world.cluster.trials:
             world.want(
-                number, 1 if part else slots, part=part, single_node=single,
+                number, 1 if fraction else slots, fraction=fraction, single_node=single,
                 tenant=number % 3 % 2, experiment=number % 3,
             )  # fmt: skip
         case ("exit", number, how) if number in world.running():
@@ -64,8 +64,8 @@ def happen(world: World, event: Event) -> None:
             world.worker(name, WORKERS[name], **({} if keeps else {"allocations": ()}))
         case ("drain", name, undo):
             world.cluster.apply(draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo))
-        case ("part", experiment, priority, cap):
-            world.part(experiment, priority, cap)
+        case ("policy", experiment, priority, cap):
+            world.set_policy(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):
             world.quota(tenant, guaranteed, None if more is None else guaranteed + more)
         case ("wait", seconds):
@@ -76,7 +76,7 @@ def happen(world: World, event: Event) -> None:
 
 def granted(world: World) -> list[Run]:
     """The runs that the last turn made, in order."""
-    return [fact.run for fact in world.told.facts if isinstance(fact, Granted)]
+    return [fact.run for fact in world.unsaved.facts if isinstance(fact, Granted)]
 
 
 def check_slots(world: World) -> None:
@@ -85,7 +85,7 @@ def check_slots(world: World) -> None:
         tenants: dict[int, set[object]] = {}
         for hold in worker.held.values():
             for slot in hold.slot_ids:
-                taken[slot] += hold.part or WHOLE_SLOT
+                taken[slot] += hold.fraction or WHOLE_SLOT
                 tenants.setdefault(slot, set()).add(hold.tenant)
         assert all(count <= WHOLE_SLOT for count in taken.values()), "more than a whole slot was granted"
         assert all(len(whose) == 1 for whose in tenants.values()), "two tenants share a slot"
@@ -99,7 +99,7 @@ def check_free(world: World) -> None:
     assert pool.capacity.free == sum(len(worker.free_slot_ids) for worker in open_ones)
     root = pool.shares.root.held
     assert root == sum(
-        (Fraction(share.part, WHOLE_SLOT) if share.part else share.slots)
+        (Fraction(share.fraction, WHOLE_SLOT) if share.fraction else share.slots)
         for run in world.cluster.runs.values()
         if not run.is_over
         for share in run.shares
@@ -164,7 +164,7 @@ def test_no_slot_is_opened_while_one_that_is_shared_has_room(
     world = World(plain(POOL, exclusive=exclusive))
     for name, slots in WORKERS.items():
         world.worker(name, 2 * slots)
-    for number, (tenant, part, ends) in enumerate(arrivals):
+    for number, (tenant, fraction, ends) in enumerate(arrivals):
         if ends is not None and ends in world.running():
             world.exit(ends)
         workers = world.cluster.workers
@@ -172,10 +172,10 @@ def test_no_slot_is_opened_while_one_that_is_shared_has_room(
             room.left
             for worker in workers.values()
             for room in worker.shared_slots
-            if room.tenant == tenant_id(tenant) and room.left >= part
+            if room.tenant == tenant_id(tenant) and room.left >= fraction
         ]
         free = sum(len(worker.free_slot_ids) for worker in workers.values())
-        world.want(number, part=part, tenant=tenant, experiment=tenant)
+        world.want(number, fraction=fraction, tenant=tenant, experiment=tenant)
         runs = world.cycle()
         if world.cluster.pools[POOL].reserved is not None:
             return  # Nobody joins on a machine that is kept for who waits first.
@@ -183,7 +183,7 @@ def test_no_slot_is_opened_while_one_that_is_shared_has_room(
             (share,) = run.shares
             (slot,) = share.slot_ids
             left = next(room.left for room in workers[share.worker].shared_slots if room.slot == slot)
-            assert left == (min(rooms) if rooms else WHOLE_SLOT) - part
+            assert left == (min(rooms) if rooms else WHOLE_SLOT) - fraction
             assert free - sum(len(worker.free_slot_ids) for worker in workers.values()) == (not rooms)
 
 
@@ -195,19 +195,19 @@ def test_usage_of_parts_is_exact(runs: list[tuple[int, int]]) -> None:
     """What each run held, in thousandths times milliseconds, added up to the last one."""
     world = World()
     world.worker("a", 8)
-    for number, (part, _) in enumerate(runs, start=1):
-        world.want(number, part=part)
+    for number, (fraction, _) in enumerate(runs, start=1):
+        world.want(number, fraction=fraction)
     world.cycle()
     started = world.now
-    holdings = {holding.key: holding for holding in world.told.holdings}
+    holdings = {holding.key: holding for holding in world.unsaved.holdings}
     for number, (_, ms) in enumerate(runs, start=1):
         world.now = started + timedelta(milliseconds=ms)
         world.exit(number)
         world.cycle()
-        holdings |= {holding.key: holding for holding in world.told.holdings}
+        holdings |= {holding.key: holding for holding in world.unsaved.holdings}
     used = sum(
         holding.slots * ((holding.until - holding.since) // timedelta(milliseconds=1))
         for holding in holdings.values()
         if holding.until is not None
     )
-    assert used * WHOLE_SLOT == sum(part * ms for part, ms in runs)
+    assert used * WHOLE_SLOT == sum(fraction * ms for fraction, ms in runs)

@@ -22,7 +22,7 @@ SAVED = RunExit(acknowledged=Signal.PREEMPT)
 
 
 def told(world: World, kind: Kind, experiment: int = 0) -> int:
-    return world.cluster.pauses.get(experiment_id(experiment), kind)
+    return world.cluster.pause_durations.get(experiment_id(experiment), kind)
 
 
 def step(world: World, number: int, reached: int = 1) -> None:
@@ -80,7 +80,7 @@ def test_a_new_leader_knows_what_was_measured() -> None:
     world = one_run()
     restart(world, 1, leave_s=2, start_s=3)
     again = world.rebuilt()
-    assert again.pauses.get(experiment_id(), "restart") == 5_000
+    assert again.pause_durations.get(experiment_id(), "restart") == 5_000
 
 
 def test_of_equal_runs_the_one_is_asked_that_begins_anew_sooner() -> None:
@@ -90,7 +90,7 @@ def test_of_equal_runs_the_one_is_asked_that_begins_anew_sooner() -> None:
     world.cycle()
     world.wait(3600)
     step_saved(world)
-    world.part(3, priority=1)
+    world.set_policy(3, priority=1)
     world.want(3, 2, experiment=3)
     world.cycle()
     assert (world.run(1).preempted, world.run(2).preempted) == (True, False)

@@ -64,7 +64,7 @@ ASKS = st.builds(
     st.just(tenant_id(0)),
     st.sampled_from([None, None, None, "cpu"]),
     st.sampled_from([False, False, False, True]),
-    part=st.just(0),
+    fraction=st.just(0),
     where=WHERES,
 )
 TOPOLOGIES = st.sampled_from([("rack",), ("rack", "zone"), ()])

@@ -73,8 +73,8 @@ def test_an_exclusive_worker_serves_one_tenant_at_a_time_and_then_the_next_in_li
 def test_order_is_priority_then_submission() -> None:
     world = World()
     world.worker("a", 2)
-    world.part(1, priority=50)
-    world.part(2, priority=10)
+    world.set_policy(1, priority=50)
+    world.set_policy(2, priority=10)
     for number, experiment in ((1, 1), (2, 2), (3, 0), (4, 2)):
         world.want(number, experiment=experiment)
     world.cycle()
@@ -84,7 +84,7 @@ def test_order_is_priority_then_submission() -> None:
 def test_max_slots_caps_an_experiment_and_not_those_behind_it() -> None:
     world = World()
     world.worker("a", 4)
-    world.part(1, max_slots=2)
+    world.set_policy(1, max_slots=2)
     for number in (1, 2, 3):
         world.want(number, experiment=1)
     world.want(4, experiment=2)
@@ -93,7 +93,7 @@ def test_max_slots_caps_an_experiment_and_not_those_behind_it() -> None:
     world.cycle()
     assert world.running() == {1, 2, 4}
     assert explain(world.cluster, world.trial(3)).code == "max_slots_reached"
-    world.part(1, max_slots=1)
+    world.set_policy(1, max_slots=1)
     told = explain(world.cluster, world.trial(3)).message
     assert told == "its experiment holds 2 of the 1 slot that max_slots allows"
 
@@ -148,9 +148,9 @@ def test_requests_behind_a_reservation_use_what_it_does_not_need() -> None:
 def test_a_more_important_request_takes_the_newest_of_the_least_important() -> None:
     world = World(PREEMPTING)
     world.worker("a", 3)
-    world.part(1, priority=60)
-    world.part(2, priority=80)
-    world.part(3, priority=10)
+    world.set_policy(1, priority=60)
+    world.set_policy(2, priority=80)
+    world.set_policy(3, priority=10)
     world.want(1, experiment=1)
     world.want(2, experiment=2)
     world.want(3, experiment=2)
@@ -171,8 +171,8 @@ def test_preemption_spares_what_it_does_not_need_and_never_equals() -> None:
     world = World(PREEMPTING)
     world.worker("a", 1)
     world.worker("b", 4)
-    world.part(1, priority=80)
-    world.part(3, priority=10)
+    world.set_policy(1, priority=80)
+    world.set_policy(3, priority=10)
     world.want(1, 4, experiment=1)
     world.want(2, 1, experiment=1)
     world.cycle()
@@ -189,8 +189,8 @@ def test_preemption_spares_what_it_does_not_need_and_never_equals() -> None:
 def test_without_preemption_nobody_is_asked() -> None:
     world = World()
     world.worker("a")
-    world.part(1, priority=99)
-    world.part(2, priority=1)
+    world.set_policy(1, priority=99)
+    world.set_policy(2, priority=1)
     world.want(1, experiment=1)
     world.cycle()
     world.want(2, experiment=2)
@@ -285,7 +285,7 @@ def test_a_new_leader_plans_when_all_workers_that_were_there_have_spoken_or_are_
         away = next(w for w in world.cluster.workers.values() if not w.held)
         away.has_heartbeat = False
         world.cluster.put_worker(away)
-        world.part(2, priority=1)
+        world.set_policy(2, priority=1)
         world.want(2, 2, experiment=2)
         assert world.cycle() == [], "it would ask the first for slots that the silent one has"
         assert not world.run(1).preempted

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.reducers import draining, requests as wishes
+from services.scheduler.core.reducers import draining, requests
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed
 from services.scheduler.core.state.records.labels import PlacementConstraint
@@ -42,7 +42,7 @@ EVENTS = st.lists(
         st.tuples(
             st.just("slot"), st.sampled_from(list(WORKERS)), st.integers(0, 1), st.sampled_from([False, True])
         ),
-        st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
+        st.tuples(st.just("policy"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
         st.tuples(st.just("quota"), st.integers(0, 1), st.integers(0, 6), st.none() | st.integers(0, 6)),
         st.tuples(st.just("settled"), st.integers(1, 12)),
         st.tuples(st.just("reserve"), st.integers(0, 1), st.integers(1, 6), st.sampled_from([0, 10, 80])),
@@ -78,17 +78,19 @@ POLICIES = st.builds(
 def happen(world: World, event: Event) -> None:
     match event:
         case ("want", number, slots, single, where):
-            request = world.trial(number).wish.request + 1 if trial_id(number) in world.cluster.trials else 1
+            next_request = (
+                world.trial(number).request.request + 1 if trial_id(number) in world.cluster.trials else 1
+            )
             version = world.places + 1
             world.want(
-                number, slots, version=version, request=request, single_node=single, where=where,
+                number, slots, version=version, request=next_request, single_node=single, where=where,
                 tenant=number % 3 % 2, experiment=number % 3,
             )  # fmt: skip
         case ("wanted", number, wanted) if trial_id(number) in world.cluster.trials:
-            wish = world.trial(number).wish
+            request = world.trial(number).request
             world.want(
-                number, wish.needs.max_slots, wanted, world.places + 1,
-                request=wish.request, tenant=number % 3 % 2, experiment=number % 3,
+                number, request.needs.max_slots, wanted, world.places + 1,
+                request=request.request, tenant=number % 3 % 2, experiment=number % 3,
             )  # fmt: skip
         case ("exit", number, how) if number in world.running():
             world.exit(number, EXITS[how])
@@ -106,8 +108,8 @@ def happen(world: World, event: Event) -> None:
             world.cluster.apply(draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo))
         case ("slot", name, slot, undo):
             world.cluster.apply(draining.on_slot(world.cluster, WorkerId(name), slot, undo))
-        case ("part", experiment, priority, cap):
-            world.part(experiment, priority, cap)
+        case ("policy", experiment, priority, cap):
+            world.set_policy(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):
             world.quota(tenant, guaranteed, None if more is None else guaranteed + more)
         case ("reserve", tenant, slots, begin_s):
@@ -115,7 +117,7 @@ def happen(world: World, event: Event) -> None:
         case ("wait", seconds):
             world.wait(seconds)
         case ("settled", number) if trial_id(number) in world.cluster.trials and world.trial(number).run:
-            world.cluster.apply(wishes.on_settled(world.cluster, world.run(number).id, world.now))
+            world.cluster.apply(requests.on_settled(world.cluster, world.run(number).id, world.now))
         case ("cycle",):
             world.cycle()
 
@@ -144,12 +146,12 @@ def test_capacity_gangs_and_records_hold_whatever_happens(events: list[Event], p
         happen(world, event)
         check(world)
         for run in world.cycle() if event[0] == "cycle" else []:
-            assert run.slots == world.cluster.trials[run.trial].wish.needs.max_slots, "all or nothing"
+            assert run.slots == world.cluster.trials[run.trial].request.needs.max_slots, "all or nothing"
             assert all(len(share.slot_ids) == share.slots for share in run.shares)
             assert len(run.shares) == 1 or policy.exclusive
             for share in run.shares:
                 assert not world.cluster.workers[share.worker].disabled.intersection(share.slot_ids)
-            where = world.cluster.trials[run.trial].wish.needs.where
+            where = world.cluster.trials[run.trial].request.needs.where
             labels = {share.worker: world.cluster.workers[share.worker].labels for share in run.shares}
             assert where is None or all(where.admits(worker, own) for worker, own in labels.items())
 
@@ -200,12 +202,12 @@ def test_every_request_closes_at_most_once_and_stays_closed(events: list[Event],
         facts, world.cluster.unsaved.facts = world.cluster.unsaved.facts, []
         for fact in facts:
             if isinstance(fact, Closed):
-                key = (fact.trial.id, fact.trial.wish.request)
+                key = (fact.trial.id, fact.trial.request.request)
                 assert key not in closed
                 closed.add(key)
         for trial, request in closed:
             record = world.cluster.trials[trial]
-            assert record.is_closed or record.wish.request > request
+            assert record.is_closed or record.request.request > request
 
 
 @settings(max_examples=60, deadline=None)

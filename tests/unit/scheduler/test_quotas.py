@@ -63,7 +63,7 @@ def test_a_workspace_has_a_maximum_of_its_own() -> None:
 def test_an_experiment_runs_no_more_trials_at_a_time_than_it_may() -> None:
     world = World()
     world.worker("a", 8)
-    world.part(1, max_trials=2)
+    world.set_policy(1, max_trials=2)
     for number in range(1, 5):
         world.want(number, 2, experiment=1)
     world.cycle()
@@ -110,8 +110,8 @@ def test_priority_does_not_reach_into_the_guarantee_of_another() -> None:
     world.worker("a")
     world.worker("b")
     world.quota(0, guaranteed=1)
-    world.part(0, 90)
-    world.part(1, 1)
+    world.set_policy(0, 90)
+    world.set_policy(1, 1)
     world.want(1, tenant=0, experiment=0)
     world.want(2, tenant=0, experiment=0)
     world.cycle()
@@ -124,8 +124,8 @@ def test_priority_does_not_reach_into_the_guarantee_of_another() -> None:
 def test_a_run_is_left_alone_at_first_and_a_trial_after_some_times() -> None:
     world = World(plain(POOL, preemption=True, min_run=timedelta(minutes=1), max_preemptions=1))
     world.worker("a")
-    world.part(0, 90)
-    world.part(1, 1)
+    world.set_policy(0, 90)
+    world.set_policy(1, 1)
     world.want(1)
     world.cycle()
     world.want(2, experiment=1)
@@ -147,8 +147,8 @@ def test_the_one_that_saved_last_is_asked_first() -> None:
     world = World(plain(POOL, preemption=True))
     world.worker("a")
     world.worker("b")
-    world.part(0, 90)
-    world.part(1, 1)
+    world.set_policy(0, 90)
+    world.set_policy(1, 1)
     world.want(1)
     world.want(2)
     world.cycle()
@@ -180,7 +180,7 @@ def play(policy: PoolPolicy, moves: list[Event], check: Callable[[World], object
     for name, slots in {"a": 4, "b": 2, "c": 2}.items():
         world.worker(name, slots)
     for tenant in range(3):
-        world.part(tenant, priority=10 * (tenant + 1))
+        world.set_policy(tenant, priority=10 * (tenant + 1))
     for move in moves:
         match move:
             case ("want", tenant, slots):
@@ -208,7 +208,7 @@ def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(
         for signal in planned.signals:
             run = world.cluster.runs[signal.run]
             assert signal.for_trial is not None
-            for_whom = world.cluster.trials[signal.for_trial].wish.tenant
+            for_whom = world.cluster.trials[signal.for_trial].request.tenant
             if for_whom != run.tenant:
                 gone = sum(world.cluster.runs[s.run].slots for s in planned.signals
                            if world.cluster.runs[s.run].tenant == run.tenant)  # fmt: skip
@@ -225,7 +225,7 @@ def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(
 
 
 def grant_tenant(world: World, grant: Grant) -> TenantId:
-    return world.cluster.trials[grant.trial].wish.tenant
+    return world.cluster.trials[grant.trial].request.tenant
 
 
 WHAT_WAS_GIVEN_BACK_WENT_TO_WHO_GAVE_IT = [

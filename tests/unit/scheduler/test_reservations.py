@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.reducers import requests as wishes
+from services.scheduler.core.reducers import requests
 from services.scheduler.core.state.records.run import RunExit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
@@ -106,7 +106,7 @@ def test_a_cancelled_booking_keeps_nothing() -> None:
     step(world)
     assert world.running() == set()
     (name,) = world.cluster.pools[POOL].reservations
-    world.cluster.apply(wishes.on_reservation_cancelled(world.cluster, name))
+    world.cluster.apply(requests.on_reservation_cancelled(world.cluster, name))
     world.cycle()
     assert world.running() == {1}
 
@@ -125,9 +125,9 @@ def test_a_guarantee_and_rank_do_not_take_back_what_is_booked(order: str) -> Non
     """What they took would be kept for the holder, whose next run was asked as the last one: for ever, some ten times a second."""
     world = busy(workers=1, preemption=True, order=order)
     world.quota(0, guaranteed=2)
-    world.part(0, priority=1)
+    world.set_policy(0, priority=1)
     world.reserve(1, 4, begin_s=0, end_s=1200)
-    world.part(6, priority=90)
+    world.set_policy(6, priority=90)
     for number in range(60, 64):
         world.want(number, tenant=1, experiment=6)
     for _ in range(3):
@@ -181,7 +181,7 @@ def test_others_never_get_what_is_booked_and_records_plan_alike(
         free = pool.capacity.free + sum(run.slots for run in leaving)
         for grant in before.grants:
             slots = sum(count for _, count in grant.placement)
-            whose = world.cluster.trials[grant.trial].wish.tenant
+            whose = world.cluster.trials[grant.trial].request.tenant
             held[whose] += slots
             free -= slots
             owing = sum(max(0, booked[other] - held[other]) for other in booked if other != whose)

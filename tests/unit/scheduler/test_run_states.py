@@ -58,9 +58,9 @@ def test_what_cannot_be_is_refused(state: RunState, trigger: RunTrigger) -> None
 @pytest.mark.parametrize(
     ("triggers", "state"),
     [
-        (["heard"], GangState.TRAINING),
-        (["forms", "heard"], GangState.FORMING),
-        (["heard", "forms", "forms", "formed", "heard"], GangState.TRAINING),
+        (["started"], GangState.TRAINING),
+        (["forms", "started"], GangState.FORMING),
+        (["started", "forms", "forms", "formed", "started"], GangState.TRAINING),
     ],
 )
 def test_a_gang_forms_from_any_state_and_trains_again(triggers: list[str], state: GangState) -> None:

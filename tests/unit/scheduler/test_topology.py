@@ -116,11 +116,11 @@ def test_who_waits_for_labels_holds_nobody_up_and_is_told_what_is_missing() -> N
 def test_machines_with_the_labels_are_asked_for_and_reserved() -> None:
     found = world(FOUR, preemption=True)
     for number, experiment in ((1, 1), (2, 2), (3, 3), (4, 4)):
-        found.part(experiment, priority=50 + number)
+        found.set_policy(experiment, priority=50 + number)
         found.want(number, 2, experiment=experiment)
     found.cycle()
     on = {next(iter(found.placement(number))): number for number in (1, 2, 3, 4)}
-    found.part(9, priority=10)
+    found.set_policy(9, priority=10)
     found.want(9, 2, experiment=9, where=PlacementConstraint(required=(("rack", "r1"),)))
     found.cycle()
     assert [number for number in (1, 2, 3, 4) if found.run(number).preempted] == [on["a"]]

@@ -77,7 +77,7 @@ def test_two_experiments_take_turns_and_are_not_charged() -> None:
 
 def test_the_one_that_yields_goes_behind_its_equals_and_before_the_less_important() -> None:
     slicing = started(sliced(), {"a": 1}, (1, 1), (2, 1), (3, 1), (4, 1))
-    slicing.world.part(4, priority=60)
+    slicing.world.set_policy(4, priority=60)
     first: list[int] = []
     for _ in slicing.steps(60):
         first += [one for one in sorted(slicing.world.running()) if not first or first[-1] != one]
@@ -108,9 +108,9 @@ def test_a_gang_gets_its_turn_among_small_ones() -> None:
 
 def test_a_less_important_run_yields_too_and_a_more_important_one_does_not() -> None:
     slicing = started(sliced(order="priority"), {"a": 1}, (1, 1))
-    slicing.world.part(1, priority=50)
+    slicing.world.set_policy(1, priority=50)
     slicing.world.want(2, experiment=2)
-    slicing.world.part(2, priority=10)
+    slicing.world.set_policy(2, priority=10)
     list(slicing.steps(40))
     assert slicing.world.running() == {2}
 
@@ -194,7 +194,7 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
             assert signal.because == "turn"
             assert signal.for_trial is not None and planned.refusals[signal.for_trial] == "preempting"
             loser = slicing.world.cluster.runs[signal.run]
-            assert slicing.world.cluster.trials[signal.for_trial].wish.experiment != loser.experiment
+            assert slicing.world.cluster.trials[signal.for_trial].request.experiment != loser.experiment
     assert all(held_s >= max(quantum_s, min_run_s) for _, held_s in slicing.asked)
     if not excess and all(slots == 1 for _, slots in requests):
         assert not slicing.asked
@@ -286,7 +286,7 @@ def test_a_trial_that_was_killed_for_another_reason_goes_on_taking_turns() -> No
     slicing = started(sliced(preemption=True), {"a": 1}, (1, 1))
     world = slicing.world
     world.want(2, experiment=2)
-    world.part(2, priority=10)
+    world.set_policy(2, priority=10)
     world.cycle()
     assert world.run(1).preempted
     world.exit(1, RunExit(forced=True))

@@ -52,7 +52,7 @@ class World:
     tokens: int = 0
     places: int = 0
     cluster: Cluster = field(default_factory=Cluster)
-    told: Unsaved = field(default_factory=Unsaved)
+    unsaved: Unsaved = field(default_factory=Unsaved)
 
     def __post_init__(self) -> None:
         self.cluster.advance_to(self.now)
@@ -80,9 +80,9 @@ class World:
         **more: object,
     ) -> None:
         tenant, experiment = more.pop("tenant", 0), more.pop("experiment", 0)
-        single, part = bool(more.pop("single_node", False)), int(str(more.pop("part", 0)))
+        single, fraction = bool(more.pop("single_node", False)), int(str(more.pop("fraction", 0)))
         where = more.pop("where", None)
-        wish = TrialRequest(
+        request = TrialRequest(
             trial=trial_id(number),
             tenant=tenant_id(int(str(tenant))),
             experiment=experiment_id(int(str(experiment))),
@@ -90,14 +90,16 @@ class World:
             request=1,
             wanted=wanted,
             decide_at=None,
-            needs=SlotNeeds(slots, slots, single_node=single, part=part, where=where),  # type: ignore[arg-type]
+            needs=SlotNeeds(slots, slots, single_node=single, fraction=fraction, where=where),  # type: ignore[arg-type]
             pool=POOL,
             max_restarts=2,
         )
         self.places += 1
-        self.cluster.apply(requests.on_request(self.cluster, replace(wish, **more), self.places, self.now))  # type: ignore[arg-type]
+        self.cluster.apply(requests.on_request(self.cluster, replace(request, **more), self.places, self.now))  # type: ignore[arg-type]
 
-    def part(self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any) -> None:
+    def set_policy(
+        self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any
+    ) -> None:
         self.cluster.apply(
             requests.on_experiment_policy(
                 self.cluster,
@@ -139,8 +141,8 @@ class World:
             new.put_quota(POOL, path, quota)
         for one in pool.reservations.values():
             new.apply(requests.on_reserved(new, one))
-        for experiment, part in old.parts.items():
-            new.put_experiment_policy(experiment, part)
+        for experiment, policy in old.policies.items():
+            new.put_experiment_policy(experiment, policy)
         with loading(new):
             for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
                 new.put_trial(trial)
@@ -160,11 +162,13 @@ class World:
         return plan(self.cluster, list(self.cluster.pools))
 
     def cycle(self) -> list[Run]:
-        """One turn, as the service takes it; the runs it made. `told` is what it changed."""
+        """One cycle, as the service runs it; the runs it made. `unsaved` is what it changed."""
         before = self.tokens
-        turn = run_cycle(self.cluster, (), self.next_token, self.now)
-        self.told = turn.unsaved
-        return [self.cluster.runs[run] for run in turn.unsaved.runs if self.cluster.runs[run].token > before]
+        result = run_cycle(self.cluster, (), self.next_token, self.now)
+        self.unsaved = result.unsaved
+        return [
+            self.cluster.runs[run] for run in result.unsaved.runs if self.cluster.runs[run].token > before
+        ]
 
     def next_token(self) -> int:
         self.tokens += 1

@@ -61,8 +61,8 @@ def alternatives(cluster: Cluster, name: TrialId, reason: WaitReason) -> Steps:
 
 def _fewer_slots(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Find the most slots, fewer than requested, that it would get at the end of the queue."""
-    pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
-    free = pool.capacity.free_for(ask_of(trial.wish.tenant, needs))
+    pool, needs = cluster.pools[cluster.pool_of(trial)], trial.request.needs
+    free = pool.capacity.free_for(ask_of(trial.request.tenant, needs))
     works, fails = 0, min(needs.min_slots, free + 1)
     while fails - works > 1:
         slots = (works + fails) // 2
@@ -76,7 +76,7 @@ def _fewer_slots(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 def _any_machine(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Find whether it would get a machine at the end of the queue without constraints."""
-    if trial.wish.needs.where is None or reason not in ("slots", "beyond_pool"):
+    if trial.request.needs.where is None or reason not in ("slots", "beyond_pool"):
         return
     if (yield from _tried(cluster, trial, AnyMachine())) == "now":
         yield StartAlternative("labels", AnyMachine(), "now")
@@ -84,33 +84,33 @@ def _any_machine(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 def _priority(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Find the least important priority, above its own, that suffices."""
-    part = cluster.policy_of(trial)
+    policy = cluster.policy_of(trial)
     if reason != "slots" or cluster.pools[cluster.pool_of(trial)].policy.order == "fifo":
         return
-    works, fails = FIRST_PRIORITY, part.priority
+    works, fails = FIRST_PRIORITY, policy.priority
     best: Start | None = None
     if fails > works:
-        best = yield from _tried(cluster, trial, DifferentPolicy(replace(part, priority=works)))
+        best = yield from _tried(cluster, trial, DifferentPolicy(replace(policy, priority=works)))
     while best and fails - works > 1:
         priority = (works + fails) // 2
-        found = yield from _tried(cluster, trial, DifferentPolicy(replace(part, priority=priority)))
+        found = yield from _tried(cluster, trial, DifferentPolicy(replace(policy, priority=priority)))
         if found:
             works, best = priority, found
         else:
             fails = priority
     if best:
-        yield StartAlternative("priority", DifferentPolicy(replace(part, priority=works)), best, works)
+        yield StartAlternative("priority", DifferentPolicy(replace(policy, priority=works)), best, works)
 
 
 def _pools(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Find the other pools in which it would start if its experiment moved there."""
-    here, needs = cluster.pool_of(trial), trial.wish.needs
-    if len(cluster.live[trial.wish.experiment]) > MOST_MOVED:
+    here, needs = cluster.pool_of(trial), trial.request.needs
+    if len(cluster.live[trial.request.experiment]) > MOST_MOVED:
         return
     others = [name for name in sorted(cluster.pools) if name != here]
     for name in others[:MOST_POOLS]:
         capacity = cluster.pools[name].capacity
-        if needs.min_slots > capacity.free_for(ask_of(trial.wish.tenant, needs)):
+        if needs.min_slots > capacity.free_for(ask_of(trial.request.tenant, needs)):
             continue
         change = DifferentPolicy(replace(cluster.policy_of(trial), pool=name))
         if (yield from _tried(cluster, trial, change)) == "now":
@@ -119,8 +119,8 @@ def _pools(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 def _limits(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Find whether raising the limit that blocks it just as far as needed suffices."""
-    pool, slots = cluster.pools[cluster.pool_of(trial)], trial.wish.needs.least
-    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    pool, slots = cluster.pools[cluster.pool_of(trial)], trial.request.needs.least
+    leaf = pool.shares.leaves.get(trial.request.experiment)
     if leaf is None:
         return
     change: Change

@@ -30,7 +30,7 @@ class SlotHolders:
 def holders_of(cluster: Cluster, trial: Trial, reason: WaitReason) -> SlotHolders:
     """Return the runs whose slots the request could use, as far as `reason` tells."""
     pool = cluster.pools[cluster.pool_of(trial)]
-    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    leaf = pool.shares.leaves.get(trial.request.experiment)
     if leaf is None:
         return SlotHolders()
     own: list[tuple[RunId, RunCharge]] = []

@@ -50,14 +50,14 @@ def would_start(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[
 
 
 def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str, str]:
-    number = trial.wish.experiment_number
-    needs, part, pool = trial.wish.needs, cluster.policy_of(trial), cluster.pool_of(trial)
+    number = trial.request.experiment_number
+    needs, policy, pool = trial.request.needs, cluster.policy_of(trial), cluster.pool_of(trial)
     match one.kind:
         case "slots":
             change = f"with {one.number} {_slots(one.number)} instead of {needs.min_slots}"
             return change, f"muster experiment fork {number} --config resources.slots_per_trial={one.number}"
         case "priority":
-            change = f"at priority {one.number} instead of {part.priority}"
+            change = f"at priority {one.number} instead of {policy.priority}"
             return change, f"muster queue priority {number} {one.number}"
         case "labels":
             keys = ("required_labels", "preferred_labels", "excluded_workers")
@@ -69,7 +69,7 @@ def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str,
         case "pool":
             return f"in pool {one.pool}", f"muster queue move {number} --pool {one.pool}"
         case "max_slots":
-            change = f"with max_slots {one.number} instead of {part.max_slots}"
+            change = f"with max_slots {one.number} instead of {policy.max_slots}"
             return change, f"muster queue limit {number} {one.number}"
         case "workspace_maximum" | "tenant_maximum":
             whose = one.kind.removesuffix("_maximum")
@@ -81,7 +81,7 @@ def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str,
 
 def _limit(cluster: Cluster, trial: Trial, one: StartAlternative, whose: str) -> str:
     """Return the command with all fields of the limit, since it replaces the limit as a whole."""
-    request, pool = trial.wish, cluster.pool_of(trial)
+    request, pool = trial.request, cluster.pool_of(trial)
     path = (request.tenant, request.workspace) if whose == "workspace" else (request.tenant,)
     quota = cluster.pools[pool].shares.quotas.get(path, NO_QUOTA)
     of = f" --workspace {quote(request.workspace)}" if whose == "workspace" else ""

@@ -33,7 +33,7 @@ def positions(cluster: Cluster, tenant: TenantId, only: PoolName | None = None) 
     for trials in cluster.live.values():
         for name in trials:
             trial = cluster.trials[name]
-            if trial.wish.tenant != tenant:
+            if trial.request.tenant != tenant:
                 break  # an experiment has one tenant
             pool = cluster.pool_of(trial)
             if only not in (None, pool):

@@ -51,12 +51,12 @@ def binding_of(cluster: Cluster, trial: Trial, reason: WaitReason | None = None)
     refresh(cluster)
     if trial.state is RequestState.AWAITING:
         return "uploads" if trial.awaited else "back_off"
-    pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
-    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    pool, needs = cluster.pools[cluster.pool_of(trial)], trial.request.needs
+    leaf = pool.shares.leaves.get(trial.request.experiment)
     limit = limit_of(leaf, needs.least) if leaf else None
     if limit is not None:
         return limit
-    ask = ask_of(trial.wish.tenant, needs)
+    ask = ask_of(trial.request.tenant, needs)
     total, largest = pool.capacity.total_for(ask)
     if needs.min_slots > (largest if needs.single_node or not pool.policy.exclusive else total):
         return "beyond_pool"
@@ -137,15 +137,15 @@ def _spent(pool: Pool, trial: Trial, whose: str, facts: Facts) -> WaitExplanatio
 
 
 def _holder(pool: Pool, trial: Trial, whose: str) -> ShareNode | None:
-    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    leaf = pool.shares.leaves.get(trial.request.experiment)
     length = 1 if whose == "tenant" else 2
     return next((node for node in leaf.upwards() if len(node.path) == length), None) if leaf else None
 
 
 def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> WaitExplanation:
     slots, name, total = facts["slots"], pool.policy.name, facts["pool_slots"]
-    needs = trial.wish.needs
-    reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.wish.tenant, needs)
+    needs = trial.request.needs
+    reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.request.tenant, needs)
     if reach.is_final and needs.min_slots > reach.slots:
         facts["reachable_slots"] = reach.slots
         message = (
@@ -193,7 +193,7 @@ def _of_bookings(facts: Facts) -> str:
 
 def _booked(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     """Return the slots that are reserved for others now, and until when at most."""
-    path = (trial.wish.tenant, trial.wish.workspace)
+    path = (trial.request.tenant, trial.request.workspace)
     running = [
         one
         for one in pool.reservations.values()
@@ -239,7 +239,7 @@ def _of_money(facts: Facts) -> str:
 
 
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
-    request, part = trial.wish, cluster.policy_of(trial)
+    request, policy = trial.request, cluster.policy_of(trial)
     leaf = pool.shares.leaves.get(request.experiment)
     ask = ask_of(request.tenant, request.needs)
     total, largest = pool.capacity.total_for(ask)
@@ -249,7 +249,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         "pool_slots": total,
         "free_slots": pool.capacity.free_on(ask),
         "largest_worker": largest,
-        "priority": part.priority,
+        "priority": policy.priority,
         "experiment_slots": stored(leaf.held) if leaf else 0,
         "slots_of_other_tenants": _held_by_others(pool, trial),
     }
@@ -262,10 +262,10 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
     if request.needs.where is not None and str(request.needs.where):
         facts["where"] = str(request.needs.where)
-    if part.max_slots is not None:
-        facts["max_slots"] = part.max_slots
-    if part.max_trials is not None:
-        facts["max_trials"] = part.max_trials
+    if policy.max_slots is not None:
+        facts["max_slots"] = policy.max_slots
+    if policy.max_trials is not None:
+        facts["max_trials"] = policy.max_trials
     if trial.awaited:
         run = cluster.runs.get(trial.awaited.run)
         facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.progress.settled if run else 0))
@@ -299,7 +299,7 @@ def _closed(cluster: Cluster, pool: Pool) -> Facts:
 
 
 def _held_by_others(pool: Pool, trial: Trial) -> int | float:
-    own = pool.shares.tenant(trial.wish.tenant)
+    own = pool.shares.tenant(trial.request.tenant)
     return stored(pool.shares.root.held - (own.held if own else 0))
 
 

@@ -33,7 +33,7 @@ class FewerSlots:
 class DifferentPolicy:
     """Its experiment has another priority, limit or pool."""
 
-    part: ExperimentPolicy
+    policy: ExperimentPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ Change = FewerSlots | AnyMachine | DifferentPolicy | DifferentMaximum
 
 def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
     """Return the outcome of the next plan for a waiting trial with the change. The cluster is left unchanged."""
-    kept, cluster.unsaved = cluster.unsaved, Unsaved()
+    unsaved, cluster.unsaved = cluster.unsaved, Unsaved()
     try:
         with _changed(cluster, cluster.trials[name], change):
             planned = plan(cluster, [cluster.pool_of(cluster.trials[name])])
     finally:
-        cluster.unsaved = kept
+        cluster.unsaved = unsaved
     if any(grant.trial == name for grant in planned.grants):
         return "now"
     return "soon" if planned.refusals.get(name) == "preempting" else "waits"
@@ -68,12 +68,12 @@ def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
 def _changed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContextManager[None]:
     match change:
         case FewerSlots(slots):
-            most = trial.wish.needs.max_slots if trial.wish.needs.is_elastic else slots
-            return _with_needs(cluster, trial, trial.wish.needs._replace(min_slots=slots, max_slots=most))
+            most = trial.request.needs.max_slots if trial.request.needs.is_elastic else slots
+            return _with_needs(cluster, trial, trial.request.needs._replace(min_slots=slots, max_slots=most))
         case AnyMachine():
-            return _with_needs(cluster, trial, trial.wish.needs._replace(where=None))
-        case DifferentPolicy(part):
-            return _with_part(cluster, trial, part)
+            return _with_needs(cluster, trial, trial.request.needs._replace(where=None))
+        case DifferentPolicy(policy):
+            return _with_policy(cluster, trial, policy)
         case DifferentMaximum(path, maximum):
             return _with_maximum(cluster, cluster.pool_of(trial), path, maximum)
 
@@ -83,8 +83,8 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[No
     queue = cluster.pools[cluster.pool_of(trial)].queue
     shapes = len(queue.shapes)
     submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
-    request = replace(trial.wish, needs=needs)
-    cluster.put_trial(changed(trial, wish=request, place=LAST, submitted_at=submitted_at))
+    request = replace(trial.request, needs=needs)
+    cluster.put_trial(changed(trial, request=request, place=LAST, submitted_at=submitted_at))
     try:
         yield
     finally:
@@ -93,17 +93,17 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[No
 
 
 @contextmanager
-def _with_part(cluster: Cluster, trial: Trial, part: ExperimentPolicy) -> Iterator[None]:
-    experiment, pool = trial.wish.experiment, cluster.pools[part.pool or cluster.pool_of(trial)]
-    before, shapes = cluster.parts.get(experiment), len(pool.queue.shapes)
+def _with_policy(cluster: Cluster, trial: Trial, policy: ExperimentPolicy) -> Iterator[None]:
+    experiment, pool = trial.request.experiment, cluster.pools[policy.pool or cluster.pool_of(trial)]
+    before, shapes = cluster.policies.get(experiment), len(pool.queue.shapes)
     default = cluster.policy_of(trial)
-    cluster.put_experiment_policy(experiment, part)
+    cluster.put_experiment_policy(experiment, policy)
     try:
         yield
     finally:
         cluster.put_experiment_policy(experiment, before or default)
         if before is None:
-            del cluster.parts[experiment]
+            del cluster.policies[experiment]
         pool.queue.forget_shapes(shapes)
 
 

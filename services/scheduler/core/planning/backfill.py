@@ -43,16 +43,16 @@ class QueueHead:
             slots, sum(spot.free for _, spot in spots if spot and spot.owner in (None, line.ask.tenant))
         )
 
-    def lend(self, line: RequestGroup) -> None:
+    def share_reclaimable(self, line: RequestGroup) -> None:
         """Let a less important request use the reserved slots if they can be reclaimed from it."""
-        if self.is_lendable and self.priority is not None and line.leaf.priority > self.priority:
+        if self.is_reclaimable and self.priority is not None and line.leaf.priority > self.priority:
             self._pool.capacity.restore(self._withheld)
             if self._pool.later is not None:
                 self._pool.later.restore(self._later_withheld)
             self._withheld = ()
 
     @property
-    def is_lendable(self) -> bool:
+    def is_reclaimable(self) -> bool:
         """Whether slots are reserved that could be reclaimed from any request behind."""
         policy = self._pool.policy
         is_ranked = policy.preemption and policy.order == "priority" and policy.ageing is None

@@ -10,7 +10,7 @@ from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind
 
 WaitReason = Literal["slots", "preempting", "beyond_pool", "uploads", "back_off"] | Limit
-"""Why a request was not served; `refusals` explains it."""
+"""Why a request was not served; `wait_reasons` explains it."""
 
 
 class Grant(NamedTuple):

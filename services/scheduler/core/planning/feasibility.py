@@ -27,11 +27,11 @@ ANY_TENANT = PlacementRequest(TenantId(UUID(int=0)), None, single_node=False)
 class Feasibility:
     """Masks of feasible shapes (`Line.bit`). `order` queries them while it looks for the next request group."""
 
-    def __init__(self, pool: Pool, head: QueueHead, kept: ReservedSlots, now_ms: int) -> None:
-        self._pool, self._head, self._kept = pool, head, kept
+    def __init__(self, pool: Pool, head: QueueHead, reserved_slots: ReservedSlots, now_ms: int) -> None:
+        self._pool, self._head, self._reserved_slots = pool, head, reserved_slots
         # The search is limited: with many runs it costs more than the rest of a plan.
         is_step = pool.policy.quantum is not None and pool.time_slice_step != now_ms // STEP_MS
-        self._may_search = is_step and pool.standing.is_over(now_ms)
+        self._may_search = is_step and pool.running_allocations.is_over(now_ms)
         self._searches_left, self._failed_searches_left = SLICE_SEARCHES, FAILED_SLICE_SEARCHES
         self._decided = 0
         self._known: dict[object, tuple[int, int]] = {}
@@ -80,10 +80,10 @@ class Feasibility:
     def of(self, asking: ShareNode | RequestGroup) -> int:
         """Return the feasible shapes: before the queue has a head all of them, afterwards those that may fit or
         may preempt."""
-        if self._head.priority is None or self._head.is_lendable or self.may_preempt_expired:
+        if self._head.priority is None or self._head.is_reclaimable or self.may_preempt_expired:
             return ALL
         leaf = asking.leaf if isinstance(asking, RequestGroup) else asking
-        if self._kept.concerns(leaf.tenant):
+        if self._reserved_slots.concerns(leaf.tenant):
             return ALL
         if isinstance(asking, RequestGroup) and leaf.priority < self._worst_priority():
             return ALL
@@ -113,7 +113,7 @@ class Feasibility:
         """Return the shapes that fit into a shared slot with this much left."""
         mask = 0
         for needs, bit in self._pool.queue.shapes.items():
-            if 0 < needs.part <= left:
+            if 0 < needs.fraction <= left:
                 mask |= bit
         return mask
 
@@ -146,7 +146,7 @@ class Feasibility:
     def _worst_priority(self) -> int:
         if self._worst is None:
             is_ranked = self._pool.policy.order == "priority" and self._pool.later is not None
-            self._worst = self._pool.standing.worst() if is_ranked else 0
+            self._worst = self._pool.running_allocations.worst() if is_ranked else 0
         return self._worst
 
 

@@ -54,7 +54,7 @@ def _reach_of_labels(
 ) -> ReachableSlots:
     """Only known machines count, because the provider's machines lack these labels. Labels that no known
     machine has are taken for a mistake."""
-    known = [one for one in workers if one.pool == policy.name and one.liveness is not Liveness.GONE]
+    known = [one for one in workers if one.pool == policy.name and one.liveness is not Liveness.REMOVED]
     sizes = [
         len(one.slot_ids)
         for one in known

@@ -23,9 +23,9 @@ class SchedulingPlan:
     """The result of planning.
 
     Attributes:
-        refusals: Why each examined request was not served; `refusals.explain` turns a reason into text.
+        refusals: Why each examined request was not served; `wait_reasons.explain` turns a reason into text.
         reserved: The head of the queue in each planned pool, and the machines reserved for it.
-        turning: Pools with more runs whose time slice may have ended than one plan examines.
+        more_expired: Pools with more runs whose time slice may have ended than one plan examines.
     """
 
     grants: tuple[Grant, ...] = ()
@@ -52,7 +52,7 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
     demand: dict[PoolName, Demand] = {}
     refusals: dict[TrialId, WaitReason] = {}
     reserved: dict[PoolName, BackfillReservation | None] = {}
-    turning: set[PoolName] = set()
+    more_expired: set[PoolName] = set()
     for name in sorted(pools):
         pool = cluster.pools.get(name)
         if pool is None or pool.silent_workers:
@@ -61,7 +61,7 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
             planned = PoolPlan(cluster, pool)
             planned.serve()
             demand[name] = planned.demand()
-            planned.lend()
+            planned.distribute_extra_slots()
             if is_carried_out:
                 planned.keep_granted()
         grants += planned.grants
@@ -70,7 +70,7 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
         refusals |= planned.refusals
         reserved[name] = planned.head.reserved
         if planned.has_more_expired:
-            turning.add(name)
+            more_expired.add(name)
     return SchedulingPlan(
-        tuple(grants), tuple(signals), demand, refusals, reserved, tuple(resizes), frozenset(turning)
+        tuple(grants), tuple(signals), demand, refusals, reserved, tuple(resizes), frozenset(more_expired)
     )

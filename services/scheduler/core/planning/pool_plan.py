@@ -1,4 +1,4 @@
-"""The plan of one pool, on tentative indexes. Reserved slots are withheld for their holders from the start (`kept`).
+"""The plan of one pool, on tentative indexes. Reserved slots are withheld for their holders from the start (`reserved_slots`).
 
 Request groups are taken in the pool's order. For each one:
 1. If a limit is reached (maximum of tenant or workspace, `max_slots`, `max_trials`), it is skipped and blocks no one.
@@ -59,8 +59,8 @@ class PoolPlan:
         self.resizes: list[Resize] = []
         self.refusals: dict[TrialId, WaitReason] = {}
         self.head = QueueHead(pool)
-        self.kept = ReservedSlots(pool, cluster.now_ms)
-        self._feasibility = Feasibility(pool, self.head, self.kept, cluster.now_ms)
+        self.reserved_slots = ReservedSlots(pool, cluster.now_ms)
+        self._feasibility = Feasibility(pool, self.head, self.reserved_slots, cluster.now_ms)
         self._order: QueueOrder = queue_order(pool, self._favoured(), cluster.now_ms)
         self._free_before = pool.capacity.free
         self._granted_slots = 0
@@ -76,38 +76,38 @@ class PoolPlan:
             reserve_targets(self.cluster, self.pool)
         self._keep_booked()
         while (line := self._order.next(self._feasibility.of)) is not None:
-            self.kept.show_own(line)
-            self.head.lend(line)
+            self.reserved_slots.show_own(line)
+            self.head.share_reclaimable(line)
             self._serve_first(line)
-        self.kept.close()
+        self.reserved_slots.close()
 
-    def lend(self) -> None:
+    def distribute_extra_slots(self) -> None:
         """Distribute what is left over as extra slots. Served elastic requests start with their share of it."""
         if not self.pool.policy.elastic:
             return
         trials = self.cluster.trials
-        served = {g.trial: g.placement for g in self.grants if trials[g.trial].wish.needs.is_elastic}
+        served = {g.trial: g.placement for g in self.grants if trials[g.trial].request.needs.is_elastic}
         if not is_due(self.cluster, self.pool, served, self.refusals.values()):
             return
-        lending = assign_extra_slots(self.cluster, self.pool, served)
-        self.resizes = list(lending.resizes)
+        extra = assign_extra_slots(self.cluster, self.pool, served)
+        self.resizes = list(extra.resizes)
         self.grants = [
-            grant._replace(placement=lending.grants.get(grant.trial, grant.placement))
+            grant._replace(placement=extra.grants.get(grant.trial, grant.placement))
             for grant in self.grants
-            if grant.trial not in served or grant.trial in lending.grants
+            if grant.trial not in served or grant.trial in extra.grants
         ]
-        self.refusals |= {trial: "preempting" for trial in served if trial not in lending.grants}
+        self.refusals |= {trial: "preempting" for trial in served if trial not in extra.grants}
 
     def demand(self) -> Demand:
         """Return the demand after the plan's grants. Preempted slots still count as used, and so do slots
         withheld for reservations. Free slots withheld for a waiting request are not requested again. A run
         without slots needs a machine too."""
         pool, total = self.pool, self.pool.capacity.total
-        waiting = max(0, pool.waiting_slots - self._covered) + self.kept.missing_slots
+        waiting = max(0, pool.waiting_slots - self._covered) + self.reserved_slots.missing_slots
         if not total and pool.waiting_auxiliary:
             waiting = max(waiting, 1)
-        idle = self._free_before - self._granted_slots - self.kept.free_slots
-        requests = [self.cluster.trials[grant.trial].wish for grant in self.grants]
+        idle = self._free_before - self._granted_slots - self.reserved_slots.free_slots
+        requests = [self.cluster.trials[grant.trial].request for grant in self.grants]
         on_one = [one for one in requests if pool.is_on_one(one.needs)]
         granted = Counter((pool.shares.leaf_of(one).workspace, one.needs.max_slots) for one in on_one)
         sizes = single_node_sizes(pool, granted)
@@ -140,11 +140,11 @@ class PoolPlan:
         self.pool.shares.gather()
 
     def _keep_booked(self) -> None:
-        self.kept.keep()
+        self.reserved_slots.keep()
         later = self.pool.later
         if later is None or not self.pool.policy.preemption:
             return
-        for run in self.kept.to_ask():
+        for run in self.reserved_slots.to_ask():
             if run not in self._asked:
                 self._let_go(later, Preempt(run, None, "reservation"))
 
@@ -217,7 +217,7 @@ class PoolPlan:
         """Withhold free and soon free slots if together they hold the request; otherwise change nothing and
         return False."""
         later = self.pool.later
-        if later is None or not (self._asked or self.pool.is_lending):
+        if later is None or not (self._asked or self.pool.allows_extra_slots):
             return False
         placement = later.place(line.ask, slots)
         if placement is None:
@@ -250,7 +250,7 @@ class PoolPlan:
         if later is None or self._feasibility.is_infeasible(line):
             return False
         now_ms = self.cluster.now_ms if self._feasibility.may_preempt_expired else None
-        rights = rights_of(self.pool, line.leaf, line.needs.least, self.kept.booked, now_ms)
+        rights = rights_of(self.pool, line.leaf, line.needs.least, self.reserved_slots.booked, now_ms)
         if not rights.any:
             return False
         self._feasibility.look(rights)
@@ -276,7 +276,7 @@ class PoolPlan:
         self._spent.update(share.worker for share in held if not self._stands_on(share.worker))
 
     def _stands_on(self, worker: WorkerId) -> bool:
-        return any(one.run not in self._asked for one in self.pool.standing.on(worker))
+        return any(one.run not in self._asked for one in self.pool.running_allocations.on(worker))
 
     def _most(self, ask: PlacementRequest) -> int:
         """Return the most slots that such a request could get if nothing ran."""

@@ -139,17 +139,17 @@ class ReservedSlots:
         return int(node.held_after_leaving) if node else 0
 
     def _machines(self) -> Iterator[WorkerId]:
-        running = self._pool.standing
+        running = self._pool.running_allocations
         return running.machines(dict.fromkeys(running.owners(), NEVER), (), self._now_ms, None)
 
     def _askable(self, holder: Path, worker: WorkerId) -> list[RunningAllocation]:
         """Return the runs to preempt on a machine: not covered by a reservation and not leaving; on another
         tenant's machine all or none."""
         assert self._pool.later is not None
-        spot, standers = self._pool.later.get(worker), self._pool.standing.on(worker)
+        spot, allocations = self._pool.later.get(worker), self._pool.running_allocations.on(worker)
         if spot is None:
             return []
-        others = [one for one in standers if one.here and not self._is_booked(one.leaf)]
+        others = [one for one in allocations if one.here and not self._is_booked(one.leaf)]
         if spot.owner not in (None, holder[0]):
             return others if len(others) == spot.holds else []
         chosen, missing = [], self._missing[holder]

@@ -73,7 +73,7 @@ def _gang_observed(run: Run, worker: WorkerId, observed: Observed) -> Gang:
     if worker not in gang.seen:
         gang = changed(gang, seen=gang.seen | {worker})
     if gang.state is GangState.STARTING and gang.seen >= gang.workers:
-        gang = gang.moved(GangTrigger.HEARD)
+        gang = gang.moved(GangTrigger.STARTED)
     if worker == run.chief and observed.generation >= gang.generation:
         if observed.rendezvous != gang.rendezvous:
             gang = changed(gang, rendezvous=observed.rendezvous)
@@ -116,4 +116,4 @@ def _hold_zombie(draft: Draft, worker: Worker, run: Run) -> None:
     draft.want((worker.id,))
     if run.allocation not in worker.held:
         share = next(share for share in run.shares if share.worker == worker.id)
-        draft.hold(worker.id, run.allocation, SlotHold(run.tenant, share.slot_ids, share.part))
+        draft.hold(worker.id, run.allocation, SlotHold(run.tenant, share.slot_ids, share.fraction))

@@ -81,7 +81,7 @@ class Draft(Changes):
         self.usage_starts.append((run, now))
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
-        name = trial.wish.trial
+        name = trial.request.trial
         if lazily and name not in self.trials:
             self.lazy.add(name)
         elif not lazily and self.lazy:
@@ -94,7 +94,7 @@ class Draft(Changes):
     def learn_report(self, trial: TrialId, report: Report) -> None:
         self.reports.append((trial, report))
 
-    def tell(self, fact: Fact) -> None:
+    def emit(self, fact: Fact) -> None:
         """Publish an event."""
         self.facts.append(fact)
 

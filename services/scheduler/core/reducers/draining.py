@@ -20,7 +20,7 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
     changes nothing."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
-    if worker is None or worker.liveness is Liveness.GONE:
+    if worker is None or worker.liveness is Liveness.REMOVED:
         return draft
     trigger = DrainTrigger.UNDO if undo else DrainTrigger.DRAIN
     worker = replace(worker, drain=DRAIN.next(worker.drain, trigger))
@@ -64,9 +64,9 @@ def emit_worker(draft: Draft, worker: Worker) -> None:
     """Store and publish a changed worker. For a drained worker the drained event is repeated, because the newer
     record would otherwise hide it."""
     draft.worker_rows[worker.id] = None
-    draft.tell(WorkerUp(worker))
+    draft.emit(WorkerUp(worker))
     if worker.drain is Drain.DRAINED:
-        draft.tell(WorkerEmptied(worker))
+        draft.emit(WorkerEmptied(worker))
 
 
 def finish(draft: Draft, worker: Worker) -> None:
@@ -78,4 +78,4 @@ def finish(draft: Draft, worker: Worker) -> None:
     worker = replace(worker, drain=DRAIN.next(worker.drain, DrainTrigger.EMPTIED))
     draft.put_worker(worker)
     draft.worker_rows[worker.id] = None
-    draft.tell(WorkerEmptied(worker))
+    draft.emit(WorkerEmptied(worker))

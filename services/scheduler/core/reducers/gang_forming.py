@@ -2,7 +2,7 @@
 
 Until it is complete a run holds both its previous and its new slots (`shares`); `target` lists the future
 members. Slots that it gives up are free once their workers report so. A lost member leaves immediately, and the
-others form without it. A gang that broke without losing a member re-forms unchanged. `lending` plans resizes;
+others form without it. A gang that broke without losing a member re-forms unchanged. `extra_slots` plans resizes;
 `allocations` and `run_ends` apply the workers' reports.
 """
 
@@ -53,12 +53,12 @@ def on_tick(cluster: Cluster, now: datetime) -> Changes:
 def can_do_without(run: Run, trial: Trial, worker: WorkerId) -> bool:
     """Whether the run can continue without this member: it can re-form, and keeps its chief and its minimum."""
     gang = run.gang
-    if run.state is not RunState.ACTIVE or trial.wish.wanted is not DesiredState.RUN:
+    if run.state is not RunState.ACTIVE or trial.request.wanted is not DesiredState.RUN:
         return False
     if not gang.is_live or gang.state is GangState.STARTING or worker == run.chief:
         return False
     left = sum(share.slots for share in gang.members if share.worker != worker)
-    return left >= max(1, trial.wish.needs.min_slots)
+    return left >= max(1, trial.request.needs.min_slots)
 
 
 def is_leaver(run: Run, worker: WorkerId) -> bool:
@@ -117,7 +117,7 @@ def finish_if_formed(draft: Draft, run: Run, now: datetime) -> None:
     )
     run = changed(run, gang=gang)
     _keep(draft, run, now)
-    draft.tell(Resized(run, draft.trial(run.trial)))
+    draft.emit(Resized(run, draft.trial(run.trial)))
 
 
 def reform_if_broken(draft: Draft, run: Run, now: datetime) -> None:

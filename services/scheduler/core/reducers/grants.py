@@ -32,8 +32,8 @@ def on_granted(
 ) -> Changes:
     """Create a run, which occupies its slots."""
     trial = cluster.trials[trial_id]
-    shares = tuple([_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement])
-    request = trial.wish
+    shares = tuple([_share(cluster.workers[worker], slots, trial.request) for worker, slots in placement])
+    request = trial.request
     grant = Grant(
         id=new.run,
         allocation=new.allocation,
@@ -55,7 +55,7 @@ def on_granted(
     granted = trial.moved(RequestTrigger.GRANTED, now, runs=grant.number, run=grant.id)
     draft.put_trial(granted)
     draft.want([share.worker for share in shares])
-    draft.tell(Granted(run, granted, trial.since))
+    draft.emit(Granted(run, granted, trial.since))
     return draft
 
 
@@ -78,7 +78,7 @@ def preempt(draft: Draft, run: Run, asked: PreemptionNotice) -> None:
 def _share(worker: Worker, slots: int, request: TrialRequest) -> GangShare:
     """Return the lowest free slots of a worker; for a fraction that opens no slot, the shared slot with the
     least left that fits."""
-    part = request.needs.part
-    room = tightest(worker.shared_slots, request.tenant, part) if part and not slots else None
+    fraction = request.needs.fraction
+    room = tightest(worker.shared_slots, request.tenant, fraction) if fraction and not slots else None
     slot_ids = (room.slot,) if room else worker.free_slot_ids[:slots]
-    return GangShare(worker.id, 1 if part else slots, slot_ids, worker.address, part)
+    return GangShare(worker.id, 1 if fraction else slots, slot_ids, worker.address, fraction)

@@ -54,15 +54,15 @@ def on_request(cluster: Cluster, request: TrialRequest, place: int, now: datetim
     return draft
 
 
-def on_experiment_policy(cluster: Cluster, experiment: ExperimentId, part: ExperimentPolicy) -> Changes:
+def on_experiment_policy(cluster: Cluster, experiment: ExperimentId, policy: ExperimentPolicy) -> Changes:
     """Set an experiment's policy. Its runs in other pools are preempted if its pool changed."""
     draft = Draft(cluster)
-    draft.rules.append(SetExperimentPolicy(experiment, part))
-    if part.pool is None:
+    draft.rules.append(SetExperimentPolicy(experiment, policy))
+    if policy.pool is None:
         return draft
     for trial_id in cluster.live.get(experiment, {}):
         run = cluster.runs.get(cluster.trials[trial_id].run or RunId(trial_id))
-        if run and run.pool != part.pool:
+        if run and run.pool != policy.pool:
             preempt(draft, run, PreemptionNotice("move"))
     return draft
 
@@ -148,7 +148,7 @@ def _pass_on(draft: Draft, trial: Trial) -> None:
     run = draft.run(trial.run) if trial.run else None
     if run is None or run.is_ended:
         return
-    if trial.wish.wanted is DesiredState.PARK and not run.pause_asked:
+    if trial.request.wanted is DesiredState.PARK and not run.pause_asked:
         draft.put_run(changed(run, pause_asked=True))
     draft.want(run.workers)
 
@@ -157,10 +157,10 @@ def _close(draft: Draft, trial: Trial, now: datetime) -> None:
     """Close a request without a run that was stopped, parked or cancelled while it waited."""
     trial = trial.moved(RequestTrigger.CLOSED, now)
     draft.put_trial(trial)
-    draft.tell(Closed(trial, outcome_without_run(trial.wish.wanted)))
+    draft.emit(Closed(trial, outcome_without_run(trial.request.wanted)))
 
 
 def _refuse(draft: Draft, trial: Trial) -> None:
     trial = trial.moved(RequestTrigger.CLOSED)
     draft.put_trial(trial)
-    draft.tell(Closed(trial, "rejected", f"pool {trial.wish.pool} does not exist"))
+    draft.emit(Closed(trial, "rejected", f"pool {trial.request.pool} does not exist"))

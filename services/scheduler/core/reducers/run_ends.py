@@ -107,9 +107,9 @@ def _end(
         trial = changed(trial, awaited=AwaitedUploads(run.id, run.progress.announced or 0))
     trial = trial.moved(_trigger_of(trial, ending), now)
     draft.put_trial(trial)
-    draft.tell(Ended(run, trial, ending, exited))
+    draft.emit(Ended(run, trial, ending, exited))
     if ending.closes is not None:
-        draft.tell(Closed(trial, ending.closes, ending.reason, ending.is_invalid))
+        draft.emit(Closed(trial, ending.closes, ending.reason, ending.is_invalid))
 
 
 def _trigger_of(trial: Trial, ending: RunEnding) -> RequestTrigger:

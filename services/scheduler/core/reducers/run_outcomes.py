@@ -49,7 +49,7 @@ def combined(run: Run) -> RunExit:
 def outcome_of_exit(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
     """Return the outcome of an exit. Checked in this order: invalid hyperparameters of a wanted run,
     acknowledged signal, forced end, exit code 0, desired state, log policies, machine fault."""
-    wanted = trial.wish.wanted
+    wanted = trial.request.wanted
     if exited.is_invalid and wanted in (DesiredState.RUN, DesiredState.PARK):
         return RunEnding("failed", closes="failed", reason=exited.reason, is_invalid=True)
     if exited.acknowledged is not None:
@@ -66,8 +66,8 @@ def outcome_of_exit(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
         return RunEnding("failed", closes="failed", reason=given_up)
     if exited.is_machine_fault:
         return _judge_trouble(trial, run, reason)
-    if trial.restarts >= trial.wish.max_restarts:
-        left = f"; no restarts left (max_restarts is {trial.wish.max_restarts})"
+    if trial.restarts >= trial.request.max_restarts:
+        left = f"; no restarts left (max_restarts is {trial.request.max_restarts})"
         return RunEnding("failed", closes="failed", reason=reason + left)
     return RunEnding("failed", closes=None, charged=True, reason=reason)
 
@@ -75,13 +75,13 @@ def outcome_of_exit(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
 def outcome_of_loss(trial: Trial, run: Run, reason: str) -> RunEnding:
     """Return the outcome of a run lost with its machines. It is not counted as a restart, but the number in a
     row is limited."""
-    if trial.wish.wanted is not DesiredState.RUN:
-        return _closed_as_wanted(trial.wish.wanted)._replace(outcome="lost", reason=reason)
+    if trial.request.wanted is not DesiredState.RUN:
+        return _closed_as_wanted(trial.request.wanted)._replace(outcome="lost", reason=reason)
     return _judge_trouble(trial, run, reason)
 
 
 def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> RunEnding:
-    wanted = trial.wish.wanted
+    wanted = trial.request.wanted
     if signal is Signal.PREEMPT:
         return RunEnding(
             "preempted",
@@ -104,8 +104,8 @@ def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> RunEnding:
 
 
 def _judge_forced(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
-    if trial.wish.wanted is not DesiredState.RUN:
-        return _closed_as_wanted(trial.wish.wanted)
+    if trial.request.wanted is not DesiredState.RUN:
+        return _closed_as_wanted(trial.request.wanted)
     if run.preempted:
         return RunEnding("preempted", closes=None, reason="the run did not stop within preemption_timeout")
     return _judge_trouble(trial, run, exited.reason or "the worker ended the run")

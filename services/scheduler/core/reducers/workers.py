@@ -15,21 +15,21 @@ from shared.ids import PoolName, WorkerId
 REMOVED = "its instance was removed"
 
 
-def on_heartbeat(cluster: Cluster, heard: ObservedState, now: datetime) -> Changes:
+def on_heartbeat(cluster: Cluster, state: ObservedState, now: datetime) -> Changes:
     """Apply an observed set: the worker is alive, exits are applied once, and lost and obsolete allocations are
     detected."""
     draft = Draft(cluster)
-    worker = cluster.workers.get(heard.worker) or Worker(heard.worker, heard.pool)
-    if worker.liveness is Liveness.GONE:
+    worker = cluster.workers.get(state.worker) or Worker(state.worker, state.pool)
+    if worker.liveness is Liveness.REMOVED:
         return draft
-    worker = _updated(draft, worker, heard, now)
-    for observed in heard.allocations:
+    worker = _updated(draft, worker, state, now)
+    for observed in state.allocations:
         allocations.observe(draft, worker, observed, now)
-    named = {observed.allocation for observed in heard.allocations}
+    named = {observed.allocation for observed in state.allocations}
     for run in draft.runs_on(worker.id):
         if run.allocation not in named:
             allocations.miss(draft, worker, run, now)
-    worker = draining.leave(draft, worker, heard.leaving)
+    worker = draining.leave(draft, worker, state.leaving)
     granted = {run.allocation for run in draft.runs_on(worker.id) if not run.is_ended}
     for allocation in worker.held.keys() - named - granted:
         draft.release(worker.id, allocation)
@@ -37,11 +37,11 @@ def on_heartbeat(cluster: Cluster, heard: ObservedState, now: datetime) -> Chang
     return draft
 
 
-def stale_of(cluster: Cluster, heard: ObservedState) -> tuple[Observed, ...]:
+def stale_of(cluster: Cluster, state: ObservedState) -> tuple[Observed, ...]:
     """Return the allocations that still run there although their run has ended or the token is a different one."""
     return tuple(
         one
-        for one in heard.allocations
+        for one in state.allocations
         if one.exit is None
         and ((run := cluster.runs.get(one.run)) is None or run.is_ended or run.token != one.token)
     )
@@ -59,7 +59,7 @@ def on_worker_lost(cluster: Cluster, worker_id: WorkerId, reason: str, now: date
     """Declare a worker lost: nothing is granted there, and its runs may start elsewhere."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
-    if worker is not None and worker.liveness not in (Liveness.LOST, Liveness.GONE):
+    if worker is not None and worker.liveness not in (Liveness.LOST, Liveness.REMOVED):
         _lose(draft, worker, reason, now)
     return draft
 
@@ -68,14 +68,14 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> Changes:
     """Remove a worker whose instance was deleted. Everything on it is lost."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
-    if worker is None or worker.liveness is Liveness.GONE:
+    if worker is None or worker.liveness is Liveness.REMOVED:
         return draft
     if worker.liveness is not Liveness.LOST:
         worker = _lose(draft, worker, REMOVED, now)
     for allocation in worker.held:
         draft.release(worker_id, allocation)
     worker = _moved(draft, worker, LivenessTrigger.REMOVED)
-    draft.tell(WorkerRemoved(worker, REMOVED))
+    draft.emit(WorkerRemoved(worker, REMOVED))
     return draft
 
 
@@ -84,13 +84,13 @@ def on_lost_for_good(cluster: Cluster, worker_id: WorkerId, reason: str) -> Chan
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is not None and worker.liveness is Liveness.LOST:
-        draft.tell(WorkerRemoved(worker, reason))
+        draft.emit(WorkerRemoved(worker, reason))
     return draft
 
 
 def _lose(draft: Draft, worker: Worker, reason: str, now: datetime) -> Worker:
     worker = _moved(draft, worker, LivenessTrigger.SILENT)
-    draft.tell(WorkerDown(worker, reason))
+    draft.emit(WorkerDown(worker, reason))
     for run in draft.runs_on(worker.id):
         run_ends.lose_member(draft, run, worker.id, reason, now)
     return worker
@@ -105,7 +105,7 @@ def _updated(draft: Draft, worker: Worker, state: ObservedState, now: datetime) 
         return worker
     after = replace(
         worker,
-        liveness=LIVENESS.next(worker.liveness, LivenessTrigger.HEARD),
+        liveness=LIVENESS.next(worker.liveness, LivenessTrigger.HEARTBEAT),
         slot_ids=state.slot_ids,
         kind=state.kind,
         address=state.address,
@@ -133,8 +133,8 @@ def _public(whose: Worker | ObservedState) -> tuple[object, ...]:
 
 
 def _moved(draft: Draft, worker: Worker, trigger: LivenessTrigger) -> Worker:
-    is_heard = worker.has_heartbeat and trigger is not LivenessTrigger.SILENT
-    worker = replace(worker, liveness=LIVENESS.next(worker.liveness, trigger), has_heartbeat=is_heard)
+    has_heartbeat = worker.has_heartbeat and trigger is not LivenessTrigger.SILENT
+    worker = replace(worker, liveness=LIVENESS.next(worker.liveness, trigger), has_heartbeat=has_heartbeat)
     draft.put_worker(worker)
     draft.worker_rows[worker.id] = None
     return worker

@@ -22,7 +22,7 @@ class SetExperimentPolicy(NamedTuple):
     """An experiment's policy was edited."""
 
     experiment: ExperimentId
-    part: ExperimentPolicy
+    policy: ExperimentPolicy
 
 
 class NewQuota(NamedTuple):
@@ -61,7 +61,7 @@ class Changes:
         releases: Slots that a run, or an allocation without a run, releases.
         runs, trials: New records. Those in `lazy` may be saved together with the next changes.
         followed: Runs with new progress only. It is kept in memory and does not affect planning.
-        begun: Runs whose shares changed, with the time; slot usage is counted from it.
+        usage_starts: Runs whose shares changed, with the time; slot usage is counted from it.
         held: Durations for which ended runs held their slots. `paused`: durations for which runs did not train.
             `reports`: training reports of elastic trials.
         facts: Events to publish, in order. `desired`: workers whose desired set must be sent.

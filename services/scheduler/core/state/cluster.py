@@ -47,7 +47,7 @@ class Cluster:
         self.workers: dict[WorkerId, Worker] = {}
         self.trials: dict[TrialId, Trial] = {}
         self.runs: dict[RunId, Run] = {}
-        self.parts: dict[ExperimentId, ExperimentPolicy] = {}
+        self.policies: dict[ExperimentId, ExperimentPolicy] = {}
         self.live: dict[ExperimentId, dict[TrialId, None]] = {}
         self.awaiting: dict[TrialId, None] = {}
         self.ending: dict[RunId, None] = {}
@@ -56,8 +56,8 @@ class Cluster:
         self.runs_on = self.machines.runs_on
         self.closed: dict[WorkerId, None] = {}
         self.ledger = UsageLedger()
-        self.turns = YieldTimes()
-        self.lengths, self.pauses = RunDurations(), PauseDurations()
+        self.yield_times = YieldTimes()
+        self.run_durations, self.pause_durations = RunDurations(), PauseDurations()
         self.now_ms = 0
         self.unsaved = Unsaved()
 
@@ -104,9 +104,9 @@ class Cluster:
         for run, since in changes.usage_starts:
             self.ledger.begin(run, since, self.pools[run.pool].policy.price_per_slot_hour)
         for pool, experiment, held_ms in changes.held:
-            self.lengths.add(pool, experiment, held_ms)
+            self.run_durations.add(pool, experiment, held_ms)
         for experiment, kind, took_ms in changes.paused:
-            if self.pauses.add(experiment, kind, took_ms):
+            if self.pause_durations.add(experiment, kind, took_ms):
                 self._reckon(experiment)
         for trial_id, report in changes.reports:
             self._report(trial_id, report)
@@ -133,7 +133,7 @@ class Cluster:
         """Add a pool or replace its policy. Waiting requests and runs stay."""
         pool = self.pools.get(policy.name)
         if pool is None:
-            pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.turns)
+            pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.yield_times)
         pool.apply_policy(policy, self.now_ms)
         for worker in list(self.workers.values()):
             if worker.pool == policy.name:
@@ -147,23 +147,23 @@ class Cluster:
 
     def policy_of(self, trial: Trial) -> ExperimentPolicy:
         """Return the experiment's policy, or the pool's default."""
-        part = self.parts.get(trial.wish.experiment)
-        return part or ExperimentPolicy(self.pools[trial.wish.pool].policy.default_priority)
+        policy = self.policies.get(trial.request.experiment)
+        return policy or ExperimentPolicy(self.pools[trial.request.pool].policy.default_priority)
 
     def pool_of(self, trial: Trial) -> PoolName:
         """Return the pool of the trial's next run; the experiment may have been moved."""
-        part = self.parts.get(trial.wish.experiment)
-        return part.pool if part and part.pool else trial.wish.pool
+        policy = self.policies.get(trial.request.experiment)
+        return policy.pool if policy and policy.pool else trial.request.pool
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
         """Store a trial's new record and update the queue of its pool."""
-        name, experiment = trial.wish.trial, trial.wish.experiment
+        name, experiment = trial.request.trial, trial.request.experiment
         before = self.trials.get(name)
         if before is not None:
             self._count_waiting(before, -1)
         self.trials[name] = trial
         self._count_waiting(trial, +1)
-        self.turns.follow(trial)
+        self.yield_times.follow(trial)
         live = self.live.setdefault(experiment, {})
         if trial.is_closed:
             live.pop(name, None)
@@ -171,27 +171,27 @@ class Cluster:
                 pool.elastic.forget(name)
             if not live:
                 del self.live[experiment]
-                self.lengths.forget(self.pools, experiment)
-                self.pauses.forget(experiment)
+                self.run_durations.forget(self.pools, experiment)
+                self.pause_durations.forget(experiment)
         else:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None
-        if run is not None and (before is None or before.wish is not trial.wish):
+        if run is not None and (before is None or before.request is not trial.request):
             self._charge(run)  # the new desired state may stop the run
         (self.unsaved.lazy_trials if lazily else self.unsaved.trials)[name] = None
 
-    def put_experiment_policy(self, experiment: ExperimentId, part: ExperimentPolicy) -> None:
+    def put_experiment_policy(self, experiment: ExperimentId, policy: ExperimentPolicy) -> None:
         """Set the policy of an experiment. If its pool changes, its requests move to the new queue."""
-        before = self.parts.get(experiment)
-        is_moved = (before.pool if before else None) != part.pool
+        before = self.policies.get(experiment)
+        is_moved = (before.pool if before else None) != policy.pool
         trials = [self.trials[trial] for trial in self.live.get(experiment, {})] if is_moved else []
         for trial in trials:
             self._count_waiting(trial, -1)
-        self.parts[experiment] = part
+        self.policies[experiment] = policy
         for name, pool in self.pools.items():
             leaf = pool.shares.leaves.get(experiment)
             if leaf is not None:
-                pool.rank(leaf, part)
+                pool.rank(leaf, policy)
                 self.unsaved.pools[name] = None
                 self._touch_all(pool, leaf)
         for trial in trials:
@@ -240,7 +240,7 @@ class Cluster:
         for share in run.gang.shares:
             worker = self.workers.get(share.worker)
             if worker is not None and share.worker not in run.gang.released:
-                worker.hold(allocation, SlotHold(tenant, share.slot_ids, share.part))
+                worker.hold(allocation, SlotHold(tenant, share.slot_ids, share.fraction))
                 self.machines.touch(worker.id, run)
 
     def _release(self, worker: Worker, held: Run | AllocationId) -> None:
@@ -270,8 +270,8 @@ class Cluster:
 
     def _rule(self, rule: Rule) -> None:
         match rule:
-            case SetExperimentPolicy(experiment, part):
-                self.put_experiment_policy(experiment, part)
+            case SetExperimentPolicy(experiment, policy):
+                self.put_experiment_policy(experiment, policy)
             case NewQuota(pool, path, quota):
                 self.put_quota(pool, path, quota)
             case SetReservation(pool, name, None):
@@ -304,13 +304,13 @@ class Cluster:
     def _count_waiting(self, trial: Trial, sign: int) -> None:
         if trial.state not in (RequestState.QUEUED, RequestState.AWAITING):
             return
-        part = self.parts.get(trial.wish.experiment)
-        name = part.pool if part and part.pool else trial.wish.pool
+        policy = self.policies.get(trial.request.experiment)
+        name = policy.pool if policy and policy.pool else trial.request.pool
         pool = self.pools.get(name)
         if pool is None:
             return
         self.unsaved.pools[name] = None
-        pool.count(trial, part or ExperimentPolicy(pool.policy.default_priority), sign)
+        pool.count(trial, policy or ExperimentPolicy(pool.policy.default_priority), sign)
         if trial.state is RequestState.AWAITING:
             self.awaiting.pop(trial.id, None) if sign < 0 else self.awaiting.setdefault(trial.id)
 
@@ -323,11 +323,11 @@ class Cluster:
         leaf = pool.shares.leaves.get(grant.experiment)
         if leaf is None:
             leaf = pool.leaf(
-                grant, self.parts.get(grant.experiment) or ExperimentPolicy(pool.policy.default_priority)
+                grant, self.policies.get(grant.experiment) or ExperimentPolicy(pool.policy.default_priority)
             )
         if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
             return
-        if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
+        if trial is not None and trial.request.needs.is_elastic and not trial.is_closed:
             charge = pool.charges.get(grant.id)
             pool.elastic.hold(trial.id, int(charge.slots) if charge else 0, self.now_ms)
         self._touch(run)
@@ -346,4 +346,4 @@ def is_leaving(run: Run, trial: Trial | None) -> bool:
     """Whether the run was asked to end or is ending."""
     if run.state is not RunState.ACTIVE:
         return True
-    return trial is None or trial.wish.wanted is not DesiredState.RUN
+    return trial is None or trial.request.wanted is not DesiredState.RUN

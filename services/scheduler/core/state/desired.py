@@ -48,7 +48,7 @@ def signal_of(trial: Trial, run: Run) -> Signal:
     trial, otherwise PREEMPT for a preempted run."""
     if run.state is RunState.KILLING:
         return Signal.KILL
-    signal = SIGNALS[trial.wish.wanted]
+    signal = SIGNALS[trial.request.wanted]
     return Signal.PREEMPT if signal is Signal.RUN and run.preempted else signal
 
 
@@ -61,7 +61,7 @@ def agrees(desired: Iterable[DesiredRun], observed: Iterable[Observed]) -> bool:
             item.run.token,
             item.run.gang.generation,
             item.wanted,
-            item.trial.wish.decide_at,
+            item.trial.request.decide_at,
         )
         for item in desired
     }

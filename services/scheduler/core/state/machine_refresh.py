@@ -36,8 +36,8 @@ def refresh_machine(cluster: Cluster, pool: Pool, worker: Worker, touched: Touch
     kept, looked_at = _sorted_out(cluster, pool, worker, touched)
     soon, fresh = _look(cluster, pool, worker, spot, looked_at)
     pool.later.update(worker.id, worker.labels, soon)
-    standers = sorted((*kept, *fresh), key=_BY_TOKEN) if soon else ()
-    pool.standing.set(worker.id, worker.labels, soon.owner if soon else None, tuple(standers))
+    allocations = sorted((*kept, *fresh), key=_BY_TOKEN) if soon else ()
+    pool.running_allocations.set(worker.id, worker.labels, soon.owner if soon else None, tuple(allocations))
 
 
 _BY_TOKEN = attrgetter("token")
@@ -51,7 +51,7 @@ def _sorted_out(
     here = cluster.runs_on.get(worker.id, {})
     if touched is None or pool.policy.elastic:
         return [], here
-    kept = [one for one in pool.standing.on(worker.id) if one.token not in touched]
+    kept = [one for one in pool.running_allocations.on(worker.id) if one.token not in touched]
     fresh = [run for run in touched.values() if run in here]
     return (kept, fresh) if len(kept) + len(fresh) == len(here) else ([], here)
 
@@ -60,22 +60,22 @@ def _look(
     cluster: Cluster, pool: Pool, worker: Worker, spot: WorkerCapacity | None, runs: Iterable[RunId]
 ) -> tuple[WorkerCapacity | None, list[RunningAllocation]]:
     """Return the capacity once all leaving runs and extra slots are released, and the entries of the other runs."""
-    standers: list[RunningAllocation] = []
+    allocations: list[RunningAllocation] = []
     for run_id in runs:
         run, charge = cluster.runs[run_id], pool.charges.get(run_id)
         hold = worker.held.get(run.allocation)
         if spot is None or charge is None or hold is None:
             continue
         if charge.is_leaving:
-            spot = after_release(spot, hold.slot_ids, hold.part)
+            spot = after_release(spot, hold.slot_ids, hold.fraction)
             continue
         trial = cluster.trials[run.trial]
-        if pool.policy.elastic and trial.wish.needs.is_elastic:
+        if pool.policy.elastic and trial.request.needs.is_elastic:
             extra = len(hold.slot_ids) - own_slots(run, trial)[worker.id]
             spot = spot._replace(free=spot.free + extra)
         freed = worker.freed_by(hold)
-        restart_ms = cluster.pauses.get(run.experiment, "restart")
-        standers.append(
+        restart_ms = cluster.pause_durations.get(run.experiment, "restart")
+        allocations.append(
             running_allocation_of(pool.policy, trial, run, charge.leaf, charge.slots, freed, restart_ms)
         )
-    return spot, standers
+    return spot, allocations

@@ -28,7 +28,7 @@ class WorkerOccupancy:
 
 def loads_of_all(cluster: Cluster) -> Mapping[WorkerId, WorkerOccupancy]:
     """Return the load of every worker that is not removed."""
-    there = (worker for worker in cluster.workers.values() if worker.liveness is not Liveness.GONE)
+    there = (worker for worker in cluster.workers.values() if worker.liveness is not Liveness.REMOVED)
     return {worker.id: load_of(cluster, worker) for worker in there}
 
 

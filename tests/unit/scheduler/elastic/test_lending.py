@@ -134,7 +134,7 @@ def test_two_that_are_alike_share() -> None:
 
 def test_an_experiments_max_slots_holds_for_lent_ones() -> None:
     world = Lender()
-    world.part(1, max_slots=4)
+    world.set_policy(1, max_slots=4)
     world.want_elastic(1)
     world.train()
     assert world.slots(1) == 4
@@ -265,8 +265,8 @@ def test_the_more_important_does_not_wait_for_slots_that_are_still_being_left() 
     world.want(9, experiment=9)
     world.cycle()
     world.want(9, experiment=9, wanted=DesiredState.STOP, version=2)
-    world.part(1, priority=10)
-    world.part(2, priority=42)
+    world.set_policy(1, priority=10)
+    world.set_policy(2, priority=42)
     world.want_elastic(1, most=2)
     world.want_elastic(2, most=2)
     assert world.plan().refusals == {}, "there is room for both beside the one that is leaving"

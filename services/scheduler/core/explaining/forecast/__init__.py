@@ -1,2 +1,2 @@
-"""Forecasts of when a waiting request will start: `lengths` estimates run durations, `free_units` when slots become
-free, `start` the order of requests."""
+"""Forecasts of when a waiting request will start: `remaining_times` estimates run durations,
+`free_units` when slots become free, `start` the order of requests."""

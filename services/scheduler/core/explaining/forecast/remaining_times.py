@@ -29,7 +29,7 @@ class RemainingTimes:
     def of_run(self, run: Run) -> tuple[float, ...]:
         """Return the time until the run's slots are free."""
         if run.id in self._pool.leaving:
-            leave_ms = self._cluster.pauses.get(run.experiment, "leave")
+            leave_ms = self._cluster.pause_durations.get(run.experiment, "leave")
             return tuple(leave_ms * part for part in CASES)
         return self._of(run.experiment, self._age(run))
 
@@ -38,7 +38,7 @@ class RemainingTimes:
         return self._of(experiment, 0.0)
 
     def _of(self, experiment: ExperimentId, age_ms: float) -> tuple[float, ...]:
-        found = self._cluster.lengths.of(self._pool.policy.name, experiment)
+        found = self._cluster.run_durations.of(self._pool.policy.name, experiment)
         if found is None:
             return ()
         whose, ended = found

@@ -55,12 +55,12 @@ def forecast(
     or it no longer waits.
 
     Args:
-        reason: The reason for waiting (`refusals.binding_of`).
+        reason: The reason for waiting (`wait_reasons.binding_of`).
         chance: The same state gives the same futures.
     """
     refresh(cluster)
-    needs, pool = trial.wish.needs, cluster.pools[cluster.pool_of(trial)]
-    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    needs, pool = trial.request.needs, cluster.pools[cluster.pool_of(trial)]
+    leaf = pool.shares.leaves.get(trial.request.experiment)
     if (
         leaf is None
         or trial.id not in pool.queue
@@ -99,7 +99,7 @@ class _Futures:
     def rest(self, run: Run) -> Draws:
         """Return how much longer a run and those of its experiment that take over its slots hold them."""
         if run.id in self.pool.leaving:
-            return self.chance.random(FUTURES) * self.cluster.pauses.get(run.experiment, "leave")
+            return self.chance.random(FUTURES) * self.cluster.pause_durations.get(run.experiment, "leave")
         age_ms = self.cluster.now_ms - milliseconds(run.granted_at)
         rest = self._of(run.experiment).rest(age_ms, self._chance(run.experiment))
         behind = self.waiting_behind.get(run.experiment, 0.0)
@@ -117,7 +117,7 @@ class _Futures:
         """Return probabilities between 0 and 1. Where only the durations of the entire pool are known, runs of
         one experiment share a random effect."""
         normal = self.chance.standard_normal(FUTURES)
-        found = self.cluster.lengths.of(self.pool.policy.name, experiment)
+        found = self.cluster.run_durations.of(self.pool.policy.name, experiment)
         if found and found[0] is None:
             if experiment not in self.common:
                 self.common[experiment] = self.chance.standard_normal(FUTURES)
@@ -125,7 +125,7 @@ class _Futures:
         return np.asarray(1 / (1 + np.exp(-1.702 * normal)))
 
     def _of(self, experiment: ExperimentId) -> Survival:
-        found = self.cluster.lengths.of(self.pool.policy.name, experiment)
+        found = self.cluster.run_durations.of(self.pool.policy.name, experiment)
         if found is None:
             self.is_ignorant = True
             return _UNKNOWN
@@ -157,11 +157,11 @@ class _Ahead:
 
 def _in_pool(futures: _Futures, trial: Trial) -> Draws | None:
     """Return when enough slots are free on the machines."""
-    cluster, pool, needs = futures.cluster, futures.pool, trial.wish.needs
+    cluster, pool, needs = futures.cluster, futures.pool, trial.request.needs
     must_be_one = needs.single_node or not pool.capacity.exclusive
     unit = needs.min_slots if must_be_one else 1
     ahead = list(_gathered(_ahead(futures, trial)))
-    ask = ask_of(trial.wish.tenant, needs)
+    ask = ask_of(trial.request.tenant, needs)
     free, part = free_times(cluster, pool, ask, unit, futures.rest)
     if not free.shape[1]:
         return None
@@ -197,7 +197,7 @@ def _within_limit(futures: _Futures, trial: Trial, leaf: ShareNode, reason: Wait
         if node in charge.leaf.upwards() and (charge.slots or counts_runs)
     ]
     size = (leaf.max_runs or 0) if counts_runs else (node.quota.maximum or 0)
-    mine = 1 if counts_runs else trial.wish.needs.min_slots
+    mine = 1 if counts_runs else trial.request.needs.min_slots
     if not held or size < mine:
         return None
     futures.waiting_behind.clear()
@@ -217,7 +217,7 @@ def _ahead(futures: _Futures, trial: Trial) -> list[_Ahead]:
     for one in _before(futures.pool, trial, futures.pool.shares.root):
         its_leaf = futures.pool.shares.leaves[one.experiment]
         left = room.setdefault(one.experiment, _room(its_leaf, one.slots))
-        if left or one.experiment == trial.wish.experiment:
+        if left or one.experiment == trial.request.experiment:
             found.append(one)
             room[one.experiment] = max(0, left - 1)
         elif its_leaf.runs:
@@ -246,7 +246,7 @@ def _before(pool: Pool, trial: Trial, node: ShareNode) -> list[_Ahead]:
             others.setdefault(other.leaf.tenant, []).append(other)
         elif before := bisect_left(other.keys, mine, key=lambda place, of=other: rank_of(pool, of, place)):  # type: ignore[misc]
             own.append((other, before))
-    slots = trial.wish.needs.min_slots + sum(float(other.needs.least) * count for other, count in own)
+    slots = trial.request.needs.min_slots + sum(float(other.needs.least) * count for other, count in own)
     for lines in others.values():
         own += _oldest_groups(lines, slots)
     per_bundle = -(-sum(count for _, count in own) // MOST_AHEAD)

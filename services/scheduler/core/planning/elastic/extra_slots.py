@@ -61,7 +61,7 @@ def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[Wait
     """Whether a plan distributes extra slots. With few elastic trials it always does. With many, where the
     distribution costs more than the rest of the plan, it does when an elastic request was served, a request
     waits for preempted slots, or a new step begins."""
-    if served or not pool.is_lending:
+    if served or not pool.allows_extra_slots:
         return bool(served)
     is_new_step = pool.elastic.assigned_step != cluster.now_ms // STEP_MS
     return len(pool.elastic.of) <= FEW or is_new_step or "preempting" in refusals
@@ -86,9 +86,9 @@ def assign_extra_slots(cluster: Cluster, pool: Pool, served: Wanted) -> ExtraSlo
     tastes = MachinePreferences(pool.capacity, own.values())
     groups: dict[TenantId | None, list[ElasticMember]] = {}
     for trial in sorted(trials, key=lambda trial: (trial.place, trial.id)):
-        group = trial.wish.tenant if pool.policy.exclusive else None
+        group = trial.request.tenant if pool.policy.exclusive else None
         member = _member(cluster, pool, trial, running.get(trial.id), growth[trial.id])
-        taste = tastes.of(trial.wish.needs.where, member.held)
+        taste = tastes.of(trial.request.needs.where, member.held)
         groups.setdefault(group, []).append(replace(member, taste=taste))
     arranged: Wanted = {}
     for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
@@ -155,7 +155,7 @@ def _growth(cluster: Cluster, pool: Pool, trials: Sequence[Trial]) -> dict[Trial
     """Return by how many slots each trial may grow. The rest of a maximum is divided among the trials below it,
     so that all can grow at once."""
     below: Counter[Path] = Counter()
-    leaves = {trial.id: pool.leaf(trial.wish, cluster.policy_of(trial)) for trial in trials}
+    leaves = {trial.id: pool.leaf(trial.request, cluster.policy_of(trial)) for trial in trials}
     for leaf in leaves.values():
         below.update(node.path for node in leaf.upwards())
     return {
@@ -166,7 +166,7 @@ def _growth(cluster: Cluster, pool: Pool, trials: Sequence[Trial]) -> dict[Trial
 
 def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: int) -> ElasticMember:
     record = pool.elastic.of.get(trial.id, ElasticRecord())
-    needs, held = trial.wish.needs, _place(run) if run else ()
+    needs, held = trial.request.needs, _place(run) if run else ()
     promised = pool.elastic.resizing.get(trial.id, 0)
     if _is_coming(trial) and run is None:
         most = promised
@@ -175,7 +175,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
     if needs.single_node or not pool.policy.exclusive:
         most = min(most, max((spot.total for _, spot in pool.capacity.spots()), default=0))
     if needs.where is not None:
-        most = min(most, pool.capacity.total_for(ask_of(trial.wish.tenant, needs))[0])
+        most = min(most, pool.capacity.total_for(ask_of(trial.request.tenant, needs))[0])
     if not (run and run.gang.is_live) and any(worker not in pool.capacity for worker, _ in held):
         most = min(most, _slots(held))  # a restarted run could not return there
     return ElasticMember(
@@ -189,8 +189,8 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         is_silent=bool(held) and cluster.now_ms - record.counted_ms > REPORTS_WITHIN_MS,
         service_ms=record.service_at(cluster.now_ms),
         resizes=max(0, record.starts - 1),
-        pause_ms=cluster.pauses.get(
-            trial.wish.experiment, "reform" if run is not None and run.gang.is_live else "restart"
+        pause_ms=cluster.pause_durations.get(
+            trial.request.experiment, "reform" if run is not None and run.gang.is_live else "restart"
         ),
     )
 
@@ -215,7 +215,7 @@ def _machines(
     for trial, place in own.items():
         for worker, slots in place:
             free[worker] = free.get(worker, 0) + slots
-            owners[worker] = cluster.trials[trial].wish.tenant
+            owners[worker] = cluster.trials[trial].request.tenant
     if len(groups) == 1:
         mine = (None, groups[0])
         is_shared = groups[0] is None
@@ -243,7 +243,7 @@ def _begin_now(cluster: Cluster, pool: Pool, served: Wanted, arranged: Wanted) -
         for found in served.values():
             capacity.untake(found)
         for trial, found in served.items():
-            request = cluster.trials[trial].wish
+            request = cluster.trials[trial].request
             ask = ask_of(request.tenant, request.needs)
             promised = pool.elastic.resizing.get(trial, 0)
             place = _free_place(capacity, ask, arranged.get(trial, found), promised, request.needs.min_slots)

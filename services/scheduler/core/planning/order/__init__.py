@@ -15,4 +15,4 @@ def queue_order(pool: Pool, favoured: RequestGroup | None, now_ms: int) -> Queue
     from plan to plan."""
     if pool.shares.history is not None:
         return FairShareOrder(pool.queue, pool.shares, pool.shares.history, favoured, now_ms)
-    return StaticOrder(pool.queue, pool.policy, pool.turns)
+    return StaticOrder(pool.queue, pool.policy, pool.yield_times)

@@ -43,12 +43,12 @@ class FairShareOrder:
         self._favoured = favoured
         self._on_favoured = set(favoured.leaf.upwards()) if favoured else set()
 
-    def next(self, hope: FeasibleShapes) -> RequestGroup | None:
+    def next(self, feasible: FeasibleShapes) -> RequestGroup | None:
         while True:
             node, mask = self._shares.root, -1
             room: SlotCount = NEVER
             while node.children:
-                found = self._least(node, mask, room, hope)
+                found = self._least(node, mask, room, feasible)
                 if found is None:
                     break
                 node, mask = found

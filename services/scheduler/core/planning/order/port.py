@@ -12,7 +12,7 @@ FeasibleShapes = Callable[[ShareNode | RequestGroup], int]
 class QueueOrder(Protocol):
     """See the module."""
 
-    def next(self, hope: FeasibleShapes) -> RequestGroup | None:
+    def next(self, feasible: FeasibleShapes) -> RequestGroup | None:
         """Return the group whose first request goes next, among those with a feasible shape; None: none is left."""
         ...
 

@@ -31,8 +31,8 @@ _Entry = tuple[tuple[SlotCount, ...], int, RequestGroup]
 class StaticOrder:
     """Request groups by the key of their first request; ties by submission order."""
 
-    def __init__(self, queue: Queue, policy: PoolPolicy, turns: YieldTimes) -> None:
-        self._policy, self._yields = policy, turns
+    def __init__(self, queue: Queue, policy: PoolPolicy, yield_times: YieldTimes) -> None:
+        self._policy, self._yield_times = policy, yield_times
         self._served: dict[RequestGroup, int] = {}
         # The position only prevents comparing groups; keys never tie.
         self._heap: list[_Entry] = [
@@ -40,11 +40,11 @@ class StaticOrder:
         ]
         heapify(self._heap)
 
-    def next(self, hope: FeasibleShapes) -> RequestGroup | None:
+    def next(self, feasible: FeasibleShapes) -> RequestGroup | None:
         while self._heap:
             ranked = self._heap[0]
             line = ranked[-1]
-            if not line.bit & hope(line):
+            if not line.bit & feasible(line):
                 heappop(self._heap)
                 continue
             present = self._entry(line)
@@ -75,7 +75,7 @@ class StaticOrder:
             return key_of(self._policy, line, key)
         experiment: ExperimentId = line.leaf.path[3]  # type: ignore[assignment]
         place, submitted_ms, trial = key
-        since_ms = max(submitted_ms, self._yields.last_yield_ms(experiment))
+        since_ms = max(submitted_ms, self._yield_times.last_yield_ms(experiment))
         is_late, rank, _ = key_of(self._policy, line, (place, since_ms, trial))
         return (is_late, rank, line.leaf.held, since_ms, place)
 

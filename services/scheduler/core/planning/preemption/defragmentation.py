@@ -56,7 +56,7 @@ class MigrationSearch:
     def choose(self) -> tuple[Migration, ...]:
         """Return the cheapest migrations among those examined that let the request start; empty if there are
         none or they do not pay off yet."""
-        if self.ask.part or self.later.free < self.slots:
+        if self.ask.fraction or self.later.free < self.slots:
             return ()
         found = [self._on_one_machine()]
         if not self.ask.single_node and self.later.exclusive:
@@ -98,9 +98,9 @@ class MigrationSearch:
     def _cleared(self, worker: WorkerId, slots: int) -> tuple[Migration, ...]:
         """Return the runs to migrate so that the request gets this many slots there; on another tenant's
         machine all of them."""
-        spot, standers = self.later.get(worker), self.pool.standing.on(worker)
+        spot, allocations = self.later.get(worker), self.pool.running_allocations.on(worker)
         assert spot is not None
-        movable = [one for one in standers if self._is_movable(one)]
+        movable = [one for one in allocations if self._is_movable(one)]
         if spot.owner not in (None, self.ask.tenant):
             chosen = movable if len(movable) == spot.holds else []
         else:
@@ -127,9 +127,9 @@ class MigrationSearch:
         """Whether the run has whole slots on one machine, is not elastic, and may be preempted."""
         if one.run in self.asked or one.preemptible_ms > self.cluster.now_ms:
             return False
-        if one.part or not 0 < one.here == one.slots:
+        if one.fraction or not 0 < one.here == one.slots:
             return False
-        return not self.cluster.trials[self.cluster.runs[one.run].trial].wish.needs.is_elastic
+        return not self.cluster.trials[self.cluster.runs[one.run].trial].request.needs.is_elastic
 
     def _moved(self, one: RunningAllocation) -> Migration | None:
         """Place the run elsewhere and take its slots in the plan."""
@@ -189,7 +189,7 @@ def _was_moved(run: Run) -> bool:
 
 
 def _ask(cluster: Cluster, run: Run) -> PlacementRequest:
-    request = cluster.trials[run.trial].wish
+    request = cluster.trials[run.trial].request
     return ask_of(request.tenant, request.needs)
 
 

@@ -1,7 +1,7 @@
 """Time slicing: a run that has had its slots for a quantum yields to a waiting request of the same rank (a peer).
 
 A run that has saved nothing since it started, or whose trial has ignored the signal before, keeps its slots
-(`standing.may_take_turns`).
+(`running_allocations.is_time_sliced`).
 
 Unlike the relation in `rights` this one is not strict: two experiments may preempt each other indefinitely,
 each once per quantum. It agrees with the queue order, so that the released slots go to the request that asked

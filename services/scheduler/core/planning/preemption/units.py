@@ -14,7 +14,7 @@ from shared.messages.specs import WHOLE_SLOT
 class PreemptionUnit:
     """Runs that must be preempted together, and the slots that they free. Never empty."""
 
-    standers: tuple[RunningAllocation, ...]
+    allocations: tuple[RunningAllocation, ...]
     slots: int
 
 
@@ -34,17 +34,17 @@ def units_of(
     units = [PreemptionUnit((one,), int(one.here)) for one in askable if one.shared is None and one.here]
     for room in rooms:
         sharers = [one for one in askable if one.shared == room.slot]
-        if ask.part and room.tenant == ask.tenant:
-            sharers = _enough(sharers, ask.part - room.left)
+        if ask.fraction and room.tenant == ask.tenant:
+            sharers = _enough(sharers, ask.fraction - room.left)
         elif not _is_cleared(room, sharers):
             continue
         if sharers:
             units.append(PreemptionUnit(tuple(sharers), 1))
-    return sorted(units, key=lambda unit: max(order(one) for one in unit.standers))
+    return sorted(units, key=lambda unit: max(order(one) for one in unit.allocations))
 
 
 def _is_cleared(room: SharedSlot, sharers: Iterable[RunningAllocation]) -> bool:
-    return room.left + sum(one.part for one in sharers) >= WHOLE_SLOT
+    return room.left + sum(one.fraction for one in sharers) >= WHOLE_SLOT
 
 
 def _enough(sharers: Iterable[RunningAllocation], missing: int) -> list[RunningAllocation]:
@@ -53,11 +53,11 @@ def _enough(sharers: Iterable[RunningAllocation], missing: int) -> list[RunningA
     for one in sorted(sharers, key=order):
         if missing > 0:
             chosen.append(one)
-            missing -= one.part
+            missing -= one.fraction
     if missing > 0:
         return []
     for one in reversed(chosen[:-1]):
-        if missing + one.part <= 0:
+        if missing + one.fraction <= 0:
             chosen.remove(one)
-            missing += one.part
+            missing += one.fraction
     return chosen

@@ -108,7 +108,7 @@ class VictimSearch:
         for unit in units_of(askable, spot.shared_slots, self.ask):
             if missing <= 0:
                 break
-            if self._may_lose_all(unit.standers, _members(chosen)):
+            if self._may_lose_all(unit.allocations, _members(chosen)):
                 chosen.append(unit)
                 missing -= unit.slots
         if missing > 0:
@@ -160,11 +160,11 @@ class VictimSearch:
                 continue
             if not self.later.admits(self.ask, worker):
                 continue
-            standers = self.pool.standing.on(worker)
+            allocations = self.pool.running_allocations.on(worker)
             if spot.owner in (None, self.ask.tenant):
-                askable = [one for one in standers if self._may_ask(one)]
-            elif all(self._may_ask(one) for one in standers) and self._may_lose_all(standers):
-                askable = list(standers)
+                askable = [one for one in allocations if self._may_ask(one)]
+            elif all(self._may_ask(one) for one in allocations) and self._may_lose_all(allocations):
+                askable = list(allocations)
             else:
                 askable = []
             if not askable:
@@ -181,19 +181,23 @@ class VictimSearch:
         only_lower = not (self.rights.is_covered_as_tenant or self.rights.is_covered_as_workspace)
         priority = self.rights.priority if only_lower else None
         limits, now_ms = self._limits(), self.cluster.now_ms
-        return self.pool.standing.machines(limits, self.spent, now_ms, priority, self._required)
+        return self.pool.running_allocations.machines(limits, self.spent, now_ms, priority, self._required)
 
     def _with_expired_slice(self) -> Iterator[WorkerId]:
         if self.rights.peers is None:
             return iter(())
-        running, now_ms = self.pool.standing, self.cluster.now_ms
+        running, now_ms = self.pool.running_allocations, self.cluster.now_ms
         floor, yielding = self.rights.peers.floor, self._yielding()
         found = running.with_expired_slice(now_ms, floor, self._required, yielding)
         return (worker for worker in found if worker not in self.kept)
 
     def _yielding(self) -> set[TenantId | None]:
         """Return the owners whose machines may have runs that yield; most others have lower usage and are skipped."""
-        tenants = ((owner, self.pool.shares.tenant(owner)) for owner in self.pool.standing.owners() if owner)
+        tenants = (
+            (owner, self.pool.shares.tenant(owner))
+            for owner in self.pool.running_allocations.owners()
+            if owner
+        )
         return {None, *(owner for owner, node in tenants if node and self.rights.may_yield(node))}
 
     @property
@@ -208,7 +212,7 @@ class VictimSearch:
             limits[self.ask.tenant] = NEVER
         if self.rights.priority is None and not self.rights.is_covered_as_tenant:
             return limits
-        for owner in self.pool.standing.owners():
+        for owner in self.pool.running_allocations.owners():
             node = self.pool.shares.tenant(owner) if owner else None
             if node is None or node is self.rights.leaf.tenant:
                 continue
@@ -241,7 +245,7 @@ class VictimSearch:
         now_ms = self.cluster.now_ms
         if one.preemptible_ms <= now_ms and self.rights.reach(one.leaf, slots):
             return True
-        return one.turn_ms <= now_ms and self.rights.reach_equal(one.leaf, slots, slots_of_one)
+        return one.slice_end_ms <= now_ms and self.rights.reach_equal(one.leaf, slots, slots_of_one)
 
     def _held(self, run: RunId) -> tuple[GangShare, ...]:
         return held_by(self.cluster, run)
@@ -254,7 +258,7 @@ def held_by(cluster: Cluster, run_id: RunId) -> tuple[GangShare, ...]:
 
 
 def _members(units: Iterable[PreemptionUnit]) -> list[RunningAllocation]:
-    return [one for unit in units for one in unit.standers]
+    return [one for unit in units for one in unit.allocations]
 
 
 def _is_kin(one: RunningAllocation, other: RunningAllocation) -> bool:

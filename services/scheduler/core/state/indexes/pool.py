@@ -60,21 +60,21 @@ class Pool:
     Attributes:
         later: In pools that preempt: the capacity once all leaving runs and all extra slots are released.
         elastic: Reports and usage of elastic trials.
-        standing: In pools that preempt: the runs that could be asked to yield.
-        turns: When experiments last yielded; shared by all pools.
-        unheard: Workers that existed when the term began and have sent no heartbeat since.
+        running_allocations: In pools that preempt: the runs that could be asked to yield.
+        yield_times: When experiments last yielded; shared by all pools.
+        silent_workers: Workers that existed when the term began and have sent no heartbeat since.
         runs: Runs that hold something. Those in `leaving` were asked to end, or are ending.
         reserved: From the last plan.
         reservations: Reservations that are not over.
         spending: Budget spending; it applies only while the pool's machines have a price.
-        turned_step: The step of the last plan that searched all runs with an expired time slice.
+        time_slice_step: The step of the last plan that searched all runs with an expired time slice.
     """
 
     policy: PoolPolicy
     capacity: CapacityIndex
-    turns: YieldTimes
+    yield_times: YieldTimes
     later: CapacityIndex | None = None
-    standing: RunningAllocations = field(default_factory=RunningAllocations)
+    running_allocations: RunningAllocations = field(default_factory=RunningAllocations)
     shares: SlotShares = field(default_factory=SlotShares)
     queue: Queue = field(default_factory=Queue)
     runs: dict[RunId, None] = field(default_factory=dict)
@@ -105,14 +105,14 @@ class Pool:
         return self.policy.is_closing and not (len(self.capacity) or self.runs or len(self.queue))
 
     @property
-    def is_lending(self) -> bool:
+    def allows_extra_slots(self) -> bool:
         """Whether runs may hold extra slots."""
         return self.policy.elastic and bool(self.elastic.of)
 
     @property
     def moves_in_steps(self) -> bool:
         """Whether the plan may change through the passing of time alone."""
-        if self.is_lending or self.reservations:
+        if self.allows_extra_slots or self.reservations:
             return True
         is_timed = self.policy.min_run > timedelta(0) or bool(self.policy.quantum) or self.policy.defragment
         return len(self.queue) > 0 and (self.shares.history is not None or is_timed)
@@ -122,7 +122,7 @@ class Pool:
         self.policy = policy
         self.capacity = capacity_of(policy)
         self.later = capacity_of(policy) if policy.preempts else None
-        self.standing = RunningAllocations()
+        self.running_allocations = RunningAllocations()
         self.apply_spending(self.spending)
         history = self.shares.history
         if policy.order != "fair_share":
@@ -170,26 +170,26 @@ class Pool:
             with self.later.tentative():
                 yield
 
-    def leaf(self, whose: TrialRequest | Grant, part: ExperimentPolicy) -> ShareNode:
+    def leaf(self, whose: TrialRequest | Grant, policy: ExperimentPolicy) -> ShareNode:
         """Return the holder of a request or a run, and create it if it is new."""
         leaf = self.shares.leaves.get(whose.experiment)
         if leaf is None:
             leaf = self.shares.leaf_of(whose)
-            self.rank(leaf, part)
+            self.rank(leaf, policy)
         return leaf
 
-    def rank(self, leaf: ShareNode, part: ExperimentPolicy) -> None:
+    def rank(self, leaf: ShareNode, policy: ExperimentPolicy) -> None:
         """Set an experiment's priority, weight and limits."""
-        leaf.priority, leaf.max_runs = part.priority, part.max_trials
-        self.shares.limit(leaf, Quota(0, part.max_slots, part.weight))
+        leaf.priority, leaf.max_runs = policy.priority, policy.max_trials
+        self.shares.limit(leaf, Quota(0, policy.max_slots, policy.weight))
 
-    def count(self, trial: Trial, part: ExperimentPolicy, sign: int) -> None:
+    def count(self, trial: Trial, policy: ExperimentPolicy, sign: int) -> None:
         """Add a waiting request to the queue (+1) or remove it (-1)."""
-        needs = trial.wish.needs
+        needs = trial.request.needs
         if trial.state is RequestState.AWAITING:
             self.awaiting_slots += sign * needs.most
             return
-        leaf = self.leaf(trial.wish, part)
+        leaf = self.leaf(trial.request, policy)
         if sign > 0:
             self.queue.add(trial, leaf)
         else:

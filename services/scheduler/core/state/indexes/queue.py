@@ -44,7 +44,7 @@ class Queue:
 
     def add(self, trial: Trial, leaf: ShareNode) -> None:
         """Add a waiting request of an experiment."""
-        request = trial.wish
+        request = trial.request
         line = leaf.lines.get(request.needs)
         if line is None:
             line = self._open(trial, leaf)
@@ -88,7 +88,7 @@ class Queue:
             self.shapes.popitem()
 
     def _open(self, trial: Trial, leaf: ShareNode) -> RequestGroup:
-        request = trial.wish
+        request = trial.request
         bit = self.shapes.setdefault(request.needs, 1 << len(self.shapes))
         line = RequestGroup(leaf, request.needs, ask_of(request.tenant, request.needs), bit)
         leaf.lines[request.needs] = self.lines[request.experiment, request.needs] = line
@@ -99,7 +99,7 @@ class Queue:
 
 def ask_of(tenant: TenantId, needs: SlotNeeds) -> PlacementRequest:
     """Return what a request with these needs asks of the machines."""
-    return PlacementRequest(tenant, needs.kind, needs.single_node, needs.part, needs.where)
+    return PlacementRequest(tenant, needs.kind, needs.single_node, needs.fraction, needs.where)
 
 
 def milliseconds(moment: datetime) -> int:

@@ -38,9 +38,9 @@ class RunningAllocation(NamedTuple):
     """A run on one machine. A tuple, because each change on a machine rebuilds all of them.
 
     Attributes:
-        slots: Of the entire gang. `here`: on this machine. `part`: the fraction of the slot `shared`.
-        ready_ms: From when higher-ranked requests may preempt it.
-        turn_ms: From when peers may (the end of its time slice).
+        slots: Of the entire gang. `here`: on this machine. `fraction`: the fraction of the slot `shared`.
+        preemptible_ms: From when higher-ranked requests may preempt it.
+        slice_end_ms: From when peers may (the end of its time slice).
         saved_ms: When it was last saved, minus its restart time; the loss per slot is the time since then.
     """
 
@@ -51,8 +51,8 @@ class RunningAllocation(NamedTuple):
     saved_ms: int
     preemptible_ms: int
     token: int
-    turn_ms: int = NEVER
-    part: Thousandths = 0
+    slice_end_ms: int = NEVER
+    fraction: Thousandths = 0
     shared: int | None = None
 
 
@@ -71,23 +71,23 @@ def running_allocation_of(
     times. Peers may preempt it after a quantum, regardless of that number, but only once it has saved a
     checkpoint and unless its trial has ignored such a signal (`is_time_sliced`).
     """
-    granted_ms, ready_ms, slice_ends_ms = milliseconds(run.granted_at), NEVER, NEVER
+    granted_ms, preemptible_ms, slice_end_ms = milliseconds(run.granted_at), NEVER, NEVER
     if policy.max_preemptions is None or trial.preemptions < policy.max_preemptions:
-        ready_ms = granted_ms + policy.min_run // MILLISECOND
+        preemptible_ms = granted_ms + policy.min_run // MILLISECOND
     if policy.quantum is not None and is_time_sliced(trial, run):
-        slice_ends_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
+        slice_end_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
     saved_ms = granted_ms if run.progress.saved_at is None else milliseconds(run.progress.saved_at)
     return RunningAllocation(
         run=run.id,
         leaf=leaf,
         slots=slots,
-        here=count_of(len(hold.slot_ids), hold.part),
+        here=count_of(len(hold.slot_ids), hold.fraction),
         saved_ms=saved_ms - restart_ms,
-        preemptible_ms=ready_ms,
+        preemptible_ms=preemptible_ms,
         token=run.token,
-        turn_ms=slice_ends_ms,
-        part=hold.part,
-        shared=hold.slot_ids[0] if hold.part else None,
+        slice_end_ms=slice_end_ms,
+        fraction=hold.fraction,
+        shared=hold.slot_ids[0] if hold.fraction else None,
     )
 
 
@@ -107,7 +107,7 @@ class _Seat(NamedTuple):
     labels: Labels
     owner: TenantId | None
     key: Key
-    turn: TimeSlice | None
+    time_slice: TimeSlice | None
 
 
 class _Order:
@@ -116,17 +116,17 @@ class _Order:
 
     def __init__(self) -> None:
         self.machines: dict[TenantId | None, list[Key]] = {}
-        self.turns: dict[TenantId | None, list[TimeSlice]] = {}
+        self.time_slices: dict[TenantId | None, list[TimeSlice]] = {}
 
     def enter(self, seat: _Seat) -> None:
         insort(self.machines.setdefault(seat.owner, []), seat.key)
-        if seat.turn is not None:
-            insort(self.turns.setdefault(seat.owner, []), seat.turn)
+        if seat.time_slice is not None:
+            insort(self.time_slices.setdefault(seat.owner, []), seat.time_slice)
 
     def leave(self, seat: _Seat) -> None:
         _leave(self.machines, seat.owner, seat.key)
-        if seat.turn is not None:
-            _leave(self.turns, seat.owner, seat.turn)
+        if seat.time_slice is not None:
+            _leave(self.time_slices, seat.owner, seat.time_slice)
 
 
 class RunningAllocations:
@@ -144,18 +144,20 @@ class RunningAllocations:
         worker: WorkerId,
         labels: Labels,
         owner: TenantId | None,
-        standers: tuple[RunningAllocation, ...],
+        allocations: tuple[RunningAllocation, ...],
     ) -> None:
         """Replace the runs on a machine."""
         before = self._seats.pop(worker, None)
         if before is not None:
             for order in self._orders_of(before.labels):
                 order.leave(before)
-        if not standers:
+        if not allocations:
             self._on.pop(worker, None)
             return
-        self._on[worker] = standers
-        seat = self._seats[worker] = _Seat(labels, owner, _key(worker, standers), _slice_of(worker, standers))
+        self._on[worker] = allocations
+        seat = self._seats[worker] = _Seat(
+            labels, owner, _key(worker, allocations), _slice_of(worker, allocations)
+        )
         for order in self._orders_of(labels):
             order.enter(seat)
 
@@ -186,7 +188,7 @@ class RunningAllocations:
         """
         found = (
             _over(slices, now_ms)
-            for owner, slices in self._order(required).turns.items()
+            for owner, slices in self._order(required).time_slices.items()
             if owners is None or owner in owners
         )
         for rank, _, worker in merge(*found):
@@ -270,24 +272,24 @@ def _leave(lists: dict[TenantId | None, list[T]], owner: TenantId | None, entry:
         del lists[owner]
 
 
-def _slice_of(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> TimeSlice | None:
+def _slice_of(worker: WorkerId, allocations: tuple[RunningAllocation, ...]) -> TimeSlice | None:
     """Return the machine's time-slice entry; None if no run there ever yields to peers."""
-    first_ms = min([one.turn_ms for one in standers])
+    first_ms = min([one.slice_end_ms for one in allocations])
     if first_ms == NEVER:
         return None
-    return (-max(one.leaf.priority for one in standers), first_ms, worker)
+    return (-max(one.leaf.priority for one in allocations), first_ms, worker)
 
 
-def _key(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> Key:
+def _key(worker: WorkerId, allocations: tuple[RunningAllocation, ...]) -> Key:
     """Return the machine's sort key, computed in one pass because each change on a machine needs it."""
     here: SlotCount = 0
     saved: SlotCount = 0
     lost: SlotCount = 0
-    ready_ms = least_important = 0
-    for one in standers:
+    preemptible_ms = least_important = 0
+    for one in allocations:
         here += one.here
         saved += one.here * one.saved_ms
         lost += one.slots
-        ready_ms = max(ready_ms, one.preemptible_ms)
+        preemptible_ms = max(preemptible_ms, one.preemptible_ms)
         least_important = max(least_important, one.leaf.priority)
-    return (-least_important, -int(saved // (here or 1)), worker, lost, ready_ms)
+    return (-least_important, -int(saved // (here or 1)), worker, lost, preemptible_ms)

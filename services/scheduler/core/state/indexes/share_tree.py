@@ -27,7 +27,7 @@ class ShareNode:
         held: Slots that its runs occupy. `leaving`: those of them that runs are giving up.
         runs: How many runs occupy something.
         is_spent: Its budget for the month is spent: it keeps what it holds and receives nothing more.
-        affordable: The number of slots for which its budget still allows machines.
+        affordable_slots: The number of slots for which its budget still allows machines.
         past: Its entry in `history`, once it was looked up.
         asked: Slots that it waits for, as far as its descendants could use them. `usable`: as far as its own
             maximum and budget allow.

@@ -2,7 +2,7 @@
 
 An entry is a period with a constant number of slots. It starts with the grant or a resize, and ends when the
 worker has released the slots or was declared lost. Slots of a lost worker are not charged to the tenant, even
-if the worker returns and still has the old run. `grants` starts entries, `turn` ends them.
+if the worker returns and still has the old run. `grants` starts entries, `scheduling` ends them.
 """
 
 from collections.abc import Iterable
@@ -63,7 +63,7 @@ class UsageLedger:
     def follow(self, worker: Worker, now: datetime) -> None:
         """End entries of slots that the worker no longer holds. A worker without a heartbeat in this term may
         still hold all of them."""
-        is_given_up = worker.liveness in (Liveness.LOST, Liveness.GONE)
+        is_given_up = worker.liveness in (Liveness.LOST, Liveness.REMOVED)
         if not is_given_up and not worker.has_heartbeat:
             return
         for holding in list(self._open.get(worker.id, {}).values()):

@@ -15,7 +15,7 @@ class YieldTimes:
 
     def follow(self, trial: Trial) -> None:
         """Update from a trial's new record."""
-        experiment = trial.wish.experiment
+        experiment = trial.request.experiment
         if trial.turned_at is not None and not trial.is_closed:
             # Requests submitted in the same millisecond go first.
             moment_ms = milliseconds(trial.turned_at) + 1

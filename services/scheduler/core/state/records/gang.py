@@ -13,19 +13,19 @@ NOBODY: frozenset[WorkerId] = frozenset()
 
 
 class GangShare(NamedTuple):
-    """One worker's share of a gang; the first share belongs to the chief. `part`: the fraction of its one slot,
+    """One worker's share of a gang; the first share belongs to the chief. `fraction`: the fraction of its one slot,
     in thousandths; 0: whole slots."""
 
     worker: WorkerId
     slots: int
     slot_ids: tuple[int, ...] = ()
     address: str = ""
-    part: Thousandths = 0
+    fraction: Thousandths = 0
 
     @property
     def charged(self) -> SlotCount:
         """The slots that the share is charged for."""
-        return count_of(self.slots, self.part)
+        return count_of(self.slots, self.fraction)
 
 
 class Gang(NamedTuple):

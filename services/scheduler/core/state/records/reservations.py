@@ -1,5 +1,5 @@
 """Reservations of slots for a time window. During the window the slots serve only their holder. Nothing is held
-back before, because run durations are unknown. `kept` enforces them in a plan."""
+back before, because run durations are unknown. `reserved_slots` enforces them in a plan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

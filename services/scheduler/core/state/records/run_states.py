@@ -42,7 +42,7 @@ class GangState(StrEnum):
 class GangTrigger(StrEnum):
     """Triggers of state changes."""
 
-    HEARD = "heard"
+    STARTED = "started"
     FORMS = "forms"
     FORMED = "formed"
 
@@ -90,7 +90,7 @@ GANG = StateMachine(
     initial=_G.STARTING,
     table={
         # Every member has reported the allocation.
-        (_G.STARTING, _H.HEARD): _G.TRAINING,
+        (_G.STARTING, _H.STARTED): _G.TRAINING,
         # Slots are added or released, or a member or a connection is lost.
         (_G.STARTING, _H.FORMS): _G.FORMING,
         (_G.TRAINING, _H.FORMS): _G.FORMING,
@@ -98,5 +98,5 @@ GANG = StateMachine(
         # All target members train together, and the others have released their slots.
         (_G.FORMING, _H.FORMED): _G.TRAINING,
     },
-    ignored={(_G.TRAINING, _H.HEARD), (_G.FORMING, _H.HEARD)},
+    ignored={(_G.TRAINING, _H.STARTED), (_G.FORMING, _H.STARTED)},
 )

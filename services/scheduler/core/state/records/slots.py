@@ -1,6 +1,7 @@
 """Exact slot counts: whole slots are ints, a fraction of a slot is a Fraction, and sums may mix both.
 
-Messages, tables and placements keep the fraction in thousandths beside a whole number (`part`; 0: whole slots).
+Messages (`part`), tables and placements (`fraction`) keep the fraction in thousandths beside a whole number;
+0: whole slots.
 Only this module converts it.
 """
 
@@ -12,9 +13,9 @@ from shared.messages.specs import WHOLE_SLOT, Thousandths
 SlotCount = int | Fraction
 
 
-def count_of(slots: int, part: Thousandths) -> SlotCount:
+def count_of(slots: int, fraction: Thousandths) -> SlotCount:
     """Return the count of whole slots, or of a fraction of one."""
-    return Fraction(part, WHOLE_SLOT) if part else slots
+    return Fraction(fraction, WHOLE_SLOT) if fraction else slots
 
 
 def stored(slots: SlotCount) -> int | float:

@@ -55,19 +55,19 @@ REQUEST = StateMachine(
 
 
 class SlotNeeds(NamedTuple):
-    """The resources that a run needs. `min_slots < max_slots`: elastic. 0 slots: it runs beside others. `part`:
+    """The resources that a run needs. `min_slots < max_slots`: elastic. 0 slots: it runs beside others. `fraction`:
     a fraction of one slot, in thousandths. `where` None: any machine."""
 
     min_slots: int = 1
     max_slots: int = 1
     kind: SlotKind | None = None
     single_node: bool = False
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     where: PlacementConstraint | None = None
 
     def charged(self, slots: int) -> SlotCount:
         """Return the charge for this many slots in shares, limits and usage."""
-        return count_of(slots, self.part)
+        return count_of(slots, self.fraction)
 
     @property
     def least(self) -> SlotCount:
@@ -134,11 +134,11 @@ class Trial(NamedTuple):
             It is asked for neither again.
         runs: The number of runs.
         best_step: The highest step that any run has reported.
-        excluded: Workers that a log policy excludes; also included in `wish.needs`.
+        excluded: Workers that a log policy excludes; also included in `request.needs`.
         not_before: Back-off: the earliest time of the next grant (`back_off`).
     """
 
-    wish: TrialRequest
+    request: TrialRequest
     place: int
     since: datetime
     state: RequestState = REQUEST.initial
@@ -157,7 +157,7 @@ class Trial(NamedTuple):
 
     @property
     def id(self) -> TrialId:
-        return self.wish.trial
+        return self.request.trial
 
     @property
     def is_closed(self) -> bool:
@@ -175,34 +175,34 @@ def back_off(fruitless: int) -> timedelta:
     return timedelta() if fruitless < 2 else min(FIRST_BACK_OFF * 2 ** (fruitless - 2), LONGEST_BACK_OFF)
 
 
-def with_request(trial: Trial, wish: TrialRequest) -> Trial:
+def with_request(trial: Trial, request: TrialRequest) -> Trial:
     """Return the trial with this request, excluding the machines that a log policy excludes."""
-    where = wish.needs.where or PlacementConstraint()
+    where = request.needs.where or PlacementConstraint()
     if trial.excluded <= set(where.excluded):
-        return changed(trial, wish=wish)
+        return changed(trial, request=request)
     narrowed = replace(where, excluded=tuple(sorted(trial.excluded | set(where.excluded))))
-    return changed(trial, wish=replace(wish, needs=changed(wish.needs, where=narrowed)))
+    return changed(trial, request=replace(request, needs=changed(request.needs, where=narrowed)))
 
 
 def excluding(trial: Trial, worker: WorkerId) -> Trial:
     """Return the trial with `worker` excluded for later runs."""
-    return with_request(changed(trial, excluded=trial.excluded | {worker}), trial.wish)
+    return with_request(changed(trial, excluded=trial.excluded | {worker}), trial.request)
 
 
-def is_newer(trial: Trial | None, wish: TrialRequest) -> bool:
+def is_newer(trial: Trial | None, request: TrialRequest) -> bool:
     """Whether the request changes anything. Late and repeated versions, and those for a closed request, do not."""
     if trial is None:
         return True
-    if wish.version <= trial.wish.version:
+    if request.version <= trial.request.version:
         return False
-    return wish.request > trial.wish.request if trial.is_closed else True
+    return request.request > trial.request.request if trial.is_closed else True
 
 
-def open_request(trial: Trial | None, wish: TrialRequest, place: int, now: datetime) -> Trial:
+def open_request(trial: Trial | None, request: TrialRequest, place: int, now: datetime) -> Trial:
     """Open a request of a trial that is new, or that was closed and is wanted again (restart counts are kept)."""
     if trial is None:
-        return Trial(wish, place, now, submitted_at=now)
-    fresh = changed(with_request(trial, wish), place=place, since=now, submitted_at=now)
+        return Trial(request, place, now, submitted_at=now)
+    fresh = changed(with_request(trial, request), place=place, since=now, submitted_at=now)
     return changed(
         fresh,
         state=REQUEST.initial,

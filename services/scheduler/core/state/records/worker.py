@@ -18,13 +18,13 @@ class Liveness(StrEnum):
     JOINED = "joined"
     READY = "ready"
     LOST = "lost"
-    GONE = "gone"
+    REMOVED = "gone"
 
 
 class LivenessTrigger(StrEnum):
     """Triggers of state changes."""
 
-    HEARD = "heard"
+    HEARTBEAT = "heartbeat"
     SILENT = "silent"
     REMOVED = "removed"
 
@@ -50,16 +50,16 @@ LIVENESS = StateMachine(
     name="worker",
     initial=_L.JOINED,
     table={
-        (_L.JOINED, _H.HEARD): _L.READY,
+        (_L.JOINED, _H.HEARTBEAT): _L.READY,
         (_L.JOINED, _H.SILENT): _L.LOST,
         (_L.READY, _H.SILENT): _L.LOST,
-        (_L.LOST, _H.HEARD): _L.READY,
-        (_L.JOINED, _H.REMOVED): _L.GONE,
-        (_L.READY, _H.REMOVED): _L.GONE,
-        (_L.LOST, _H.REMOVED): _L.GONE,
+        (_L.LOST, _H.HEARTBEAT): _L.READY,
+        (_L.JOINED, _H.REMOVED): _L.REMOVED,
+        (_L.READY, _H.REMOVED): _L.REMOVED,
+        (_L.LOST, _H.REMOVED): _L.REMOVED,
     },
-    ignored={(_L.READY, _H.HEARD), (_L.LOST, _H.SILENT)},
-    final={_L.GONE},
+    ignored={(_L.READY, _H.HEARTBEAT), (_L.LOST, _H.SILENT)},
+    final={_L.REMOVED},
 )
 _D, _R = Drain, DrainTrigger
 DRAIN = StateMachine(
@@ -87,7 +87,7 @@ class SlotHold(NamedTuple):
 
     tenant: TenantId | None
     slot_ids: tuple[int, ...]
-    part: Thousandths = 0
+    fraction: Thousandths = 0
 
 
 class SharedSlot(NamedTuple):
@@ -109,14 +109,14 @@ class Taken:
     slots: set[int] = field(default_factory=set)
     owner: TenantId | None = None
     auxiliary: int = 0
-    has_parts: bool = False
+    has_fractions: bool = False
 
     def add(self, hold: SlotHold) -> None:
         """Add what an allocation occupies."""
         self.slots.update(hold.slot_ids)
         self.owner = self.owner or hold.tenant
         self.auxiliary += not hold.slot_ids
-        self.has_parts = self.has_parts or hold.part > 0
+        self.has_fractions = self.has_fractions or hold.fraction > 0
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class Worker:
     all versions share.
 
     Attributes:
-        is_heard: It has sent a heartbeat to this leader; nothing is granted before.
+        has_heartbeat: It has sent a heartbeat to this leader; nothing is granted before.
         disabled: Slots that accept no work.
         trouble: Why it cannot start runs now, as it reports.
         is_leaving: Its provider reclaims it; repeated with each heartbeat.
@@ -201,7 +201,7 @@ class Worker:
     def shared_slots(self) -> Rooms:
         """What is left of shared slots. The runs that share a slot belong to one tenant."""
         taken = self.taken()
-        if not taken.has_parts:
+        if not taken.has_fractions:
             return ()
         return tuple(room for slot in sorted(taken.slots - self.disabled) if (room := self._room(slot)))
 
@@ -223,6 +223,6 @@ class Worker:
     def _room(self, slot: int) -> SharedSlot | None:
         holds = [hold for hold in self.held.values() if hold.tenant is None or slot in hold.slot_ids]
         tenant = holds[0].tenant
-        if tenant is None or any(hold.tenant != tenant or not hold.part for hold in holds):
+        if tenant is None or any(hold.tenant != tenant or not hold.fraction for hold in holds):
             return None
-        return SharedSlot(slot, tenant, WHOLE_SLOT - sum(hold.part for hold in holds))
+        return SharedSlot(slot, tenant, WHOLE_SLOT - sum(hold.fraction for hold in holds))

@@ -10,7 +10,7 @@ def own_slots(run: Run, trial: Trial) -> dict[WorkerId, int]:
     preemption signal keeps all its slots, because it would be killed and lose its work."""
     if trial.ignores_signals:
         return {share.worker: share.slots for share in run.shares}
-    left, kept = trial.wish.needs.min_slots, {}
+    left, kept = trial.request.needs.min_slots, {}
     for share in run.shares:
         kept[share.worker] = min(left, share.slots)
         left -= kept[share.worker]

@@ -1,4 +1,4 @@
-"""Free slots of a pool's open workers, indexed by their number; it places requests and gangs. `ground` and
+"""Free slots of a pool's open workers, indexed by their number; it places requests and gangs. `placement_index` and
 `free_slot_buckets` are the indexes behind it, `labels` the constraints.
 
 Tentative changes are undone exactly, so that a plan does not modify the state.
@@ -32,13 +32,13 @@ T = TypeVar("T")
 
 
 class PlacementRequest(NamedTuple):
-    """What to place: the shape of a request without its size. `part`: a fraction of one slot, in thousandths;
+    """What to place: the shape of a request without its size. `fraction`: a fraction of one slot, in thousandths;
     `where` None: any machine."""
 
     tenant: TenantId
     kind: SlotKind | None
     single_node: bool
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     where: PlacementConstraint | None = None
 
 
@@ -154,10 +154,10 @@ class CapacityIndex:
         for worker, slots in placement:
             spot = self._spots[worker]
             auxiliary, rooms, taken_slots = spot.auxiliary, spot.shared_slots, slots
-            if ask.part:
+            if ask.fraction:
                 # In the later capacity the runs that share this slot may have left; then a new slot is opened.
-                taken_slots = slots or int(tightest(rooms, ask.tenant, ask.part) is None)
-                rooms = (after_opening if taken_slots else after_joining)(rooms, ask.tenant, ask.part)
+                taken_slots = slots or int(tightest(rooms, ask.tenant, ask.fraction) is None)
+                rooms = (after_opening if taken_slots else after_joining)(rooms, ask.tenant, ask.fraction)
             elif slots == 0:
                 auxiliary -= 1
             free, holds = spot.free - taken_slots, spot.holds + 1
@@ -189,7 +189,7 @@ class CapacityIndex:
         for share in shares:
             spot = self._spots.get(share.worker)
             if spot is not None:
-                self.set(share.worker, after_release(spot, share.slot_ids, share.part))
+                self.set(share.worker, after_release(spot, share.slot_ids, share.fraction))
 
     @contextmanager
     def tentative(self) -> Iterator[None]:
@@ -246,8 +246,8 @@ class CapacityIndex:
         self, grounds: tuple[PlacementIndex, ...], ask: PlacementRequest, slots: int
     ) -> Placement | None:
         owners = self._owners(ask)
-        if ask.part:
-            return _place_part(grounds, ask, owners)
+        if ask.fraction:
+            return _place_fraction(grounds, ask, owners)
         if slots > self.free:
             return None
         for ground in grounds:
@@ -312,11 +312,11 @@ class CapacityIndex:
         return found
 
 
-def _place_part(
+def _place_fraction(
     grounds: tuple[PlacementIndex, ...], ask: PlacementRequest, owners: Owners
 ) -> Placement | None:
     for ground in grounds:
-        shared = ground.sharing.tightest(ask.tenant, ask.kind, ask.part)
+        shared = ground.sharing.tightest(ask.tenant, ask.kind, ask.fraction)
         if shared is not None:
             return ((shared, 0),)
     for ground in grounds:

@@ -14,32 +14,32 @@ from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 _Entry = tuple[Thousandths, WorkerId]
 
 
-def tightest(rooms: Rooms, tenant: TenantId, part: Thousandths) -> SharedSlot | None:
+def tightest(rooms: Rooms, tenant: TenantId, fraction: Thousandths) -> SharedSlot | None:
     """Return the slot that a fraction joins on one worker: the one with the least left that fits."""
-    fitting = (room for room in rooms if room.tenant == tenant and room.left >= part)
+    fitting = (room for room in rooms if room.tenant == tenant and room.left >= fraction)
     return min(fitting, key=lambda room: (room.left, room.slot), default=None)
 
 
-def after_joining(rooms: Rooms, tenant: TenantId, part: Thousandths) -> Rooms:
+def after_joining(rooms: Rooms, tenant: TenantId, fraction: Thousandths) -> Rooms:
     """Return the shared slots after a fraction has joined one; one must fit."""
-    room = tightest(rooms, tenant, part)
+    room = tightest(rooms, tenant, fraction)
     assert room is not None
-    return tuple(one._replace(left=one.left - part) if one is room else one for one in rooms)
+    return tuple(one._replace(left=one.left - fraction) if one is room else one for one in rooms)
 
 
-def after_opening(rooms: Rooms, tenant: TenantId, part: Thousandths) -> Rooms:
+def after_opening(rooms: Rooms, tenant: TenantId, fraction: Thousandths) -> Rooms:
     """Return the shared slots after a slot was opened for a fraction."""
-    return (*rooms, SharedSlot(-1 - len(rooms), tenant, WHOLE_SLOT - part))
+    return (*rooms, SharedSlot(-1 - len(rooms), tenant, WHOLE_SLOT - fraction))
 
 
-def after_leaving(rooms: Rooms, slot: int, part: Thousandths) -> tuple[Rooms, bool]:
+def after_leaving(rooms: Rooms, slot: int, fraction: Thousandths) -> tuple[Rooms, bool]:
     """Return the shared slots after a fraction has left this one, and whether the slot is free now."""
     found = next((room for room in rooms if room.slot == slot), None)
     if found is None:
         return rooms, False
-    if found.left + part >= WHOLE_SLOT:
+    if found.left + fraction >= WHOLE_SLOT:
         return tuple(room for room in rooms if room is not found), True
-    return tuple(room._replace(left=room.left + part) if room is found else room for room in rooms), False
+    return tuple(room._replace(left=room.left + fraction) if room is found else room for room in rooms), False
 
 
 class SharedSlotIndex:
@@ -66,12 +66,12 @@ class SharedSlotIndex:
                 if not kinds:
                     del self._by_tenant[room.tenant]
 
-    def tightest(self, tenant: TenantId, kind: SlotKind | None, part: Thousandths) -> WorkerId | None:
+    def tightest(self, tenant: TenantId, kind: SlotKind | None, fraction: Thousandths) -> WorkerId | None:
         """Return the worker whose shared slot a fraction should join; `kind` None allows any kind."""
         found = (
             entries[at]
             for entries in self._of(tenant, kind)
-            if (at := bisect_left(entries, (part,))) < len(entries)
+            if (at := bisect_left(entries, (fraction,))) < len(entries)
         )
         best = min(found, default=None)
         return best[1] if best else None

@@ -43,17 +43,17 @@ def spot_of(worker: Worker, policy: PoolPolicy) -> WorkerCapacity | None:
         auxiliary=policy.auxiliary_per_worker - taken.auxiliary,
         owner=taken.owner if policy.exclusive else None,
         holds=len(worker.held),
-        shared_slots=worker.shared_slots if taken.has_parts else (),
+        shared_slots=worker.shared_slots if taken.has_fractions else (),
         disabled=worker.disabled,
     )
 
 
-def after_release(spot: WorkerCapacity, slot_ids: tuple[int, ...], part: Thousandths) -> WorkerCapacity:
+def after_release(spot: WorkerCapacity, slot_ids: tuple[int, ...], fraction: Thousandths) -> WorkerCapacity:
     """Return the capacity after a run with these slots, or with a fraction of one, has left. A worker without
     runs has no owner."""
     slots, rooms = len(slot_ids) - len(spot.disabled.intersection(slot_ids)), spot.shared_slots
-    if part:
-        rooms, is_free = after_leaving(rooms, slot_ids[0], part)
+    if fraction:
+        rooms, is_free = after_leaving(rooms, slot_ids[0], fraction)
         slots = int(is_free)
     left = max(0, spot.holds - 1)
     return spot._replace(
