@@ -100,7 +100,7 @@ def describe(
 
 
 @verb(app, "front")
-def front(experiment: Number) -> None:
+def pareto_front(experiment: Number) -> None:
     """List the Pareto-optimal trials within the limits of the search."""
     from muster.client import connect
 
