@@ -19,7 +19,7 @@ from tests.bench.harness import Figures, Report, run
 
 CYCLES = 4
 SAMPLE_S = 0.001
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 SETTLED_STEPS = 30
 LOOK_S = 0.05
 
@@ -103,16 +103,16 @@ def _settled(diary: Path, ranks: int) -> None:
 
 
 def _await(has: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not has():
         if time.monotonic() > end:
-            raise SystemExit(f"the training did not come to {what} within {PATIENCE_S:g} s")
+            raise SystemExit(f"the training did not come to {what} within {TIMEOUT_S:g} s")
         time.sleep(LOOK_S)
 
 
 def _steps(diary: Path) -> list[Step]:
-    words = (line.split() for line in diary.read_text().splitlines())
-    return [Step(float(w[0]), int(w[1]), int(w[2]), int(w[3]), float(w[4])) for w in words if len(w) == 5]
+    rows = (line.split() for line in diary.read_text().splitlines())
+    return [Step(float(w[0]), int(w[1]), int(w[2]), int(w[3]), float(w[4])) for w in rows if len(w) == 5]
 
 
 def _pauses(steps: list[Step]) -> list[float]:

@@ -174,7 +174,7 @@ def _processor_s() -> dict[str, float]:
     for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
         with suppress(psutil.Error):
             command = " ".join(process.cmdline())
-            kind = next((kind for word, kind in KINDS.items() if word in command), "bench")
+            kind = next((kind for program, kind in KINDS.items() if program in command), "bench")
             times = process.cpu_times()
             used[kind] += times.user + times.system
     return used

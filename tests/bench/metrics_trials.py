@@ -77,7 +77,7 @@ class Trial:
         self._generator = random.Random(str(run))
         kept = SimpleNamespace(run=SimpleNamespace(run_id=run), allocation=SimpleNamespace(traceparent=None))
         self._send = report_sender(cast(KeptRun, kept), _Connected(bus, worker))
-        self.source = Source(self.journal, self._told, refused)
+        self.source = Source(self.journal, self._publish, refused)
 
     async def report(self) -> None:
         """Append a burst and wait until the registry has it."""
@@ -100,7 +100,7 @@ class Trial:
             self._step, self._step, int(time.time() * 1000), dict(zip(NAMES, values, strict=True))
         )
 
-    async def _told(self, first: int, payloads: list[bytes]) -> Mark:
+    async def _publish(self, first: int, payloads: list[bytes]) -> Mark:
         mark = await self._send(first, payloads)
         self._committed.set()
         return mark

@@ -58,7 +58,7 @@ class Life:
         self.asked: list[RunId] = []
         self.running = [made.id for made in cluster.runs.values()]
 
-    def turn(self, ending: list[RunId], arriving: list[Trial]) -> float:
+    def run_once(self, ending: list[RunId], arriving: list[Trial]) -> float:
         """One turn; its seconds."""
         self.now += timedelta(milliseconds=250)
 
@@ -70,9 +70,9 @@ class Life:
                 cluster.apply(requests.on_request(cluster, trial.wish, trial.place, now))
 
         started = time.perf_counter()
-        turn = run_cycle(self.cluster, [happen], self._next_token, self.now)
+        result = run_cycle(self.cluster, [happen], self._next_token, self.now)
         seconds = time.perf_counter() - started
-        self._note(turn)
+        self._note(result)
         return seconds
 
     def take_running(self) -> RunId:
@@ -92,7 +92,7 @@ class Life:
         """All that were asked give their slots back, until nobody is asked any more."""
         for _ in range(50):
             asked, self.asked = self.asked, []
-            self.turn(asked, [])
+            self.run_once(asked, [])
             if not self.asked:
                 return
 
@@ -104,11 +104,11 @@ class Life:
         ended = cluster.runs[run_id]
         cluster.forget(runs=[run_id], trials=[ended.trial] if cluster.trials[ended.trial].is_closed else [])
 
-    def _note(self, turn: CycleResult) -> None:
-        self.grants += len(turn.plan.grants)
-        self.asked += [signal.run for signal in turn.plan.signals]
+    def _note(self, result: CycleResult) -> None:
+        self.grants += len(result.plan.grants)
+        self.asked += [signal.run for signal in result.plan.signals]
         trials = self.cluster.trials
-        self.running += [run for grant in turn.plan.grants if (run := trials[grant.trial].run)]
+        self.running += [run for grant in result.plan.grants if (run := trials[grant.trial].run)]
 
     def _next_token(self) -> int:
         self.token += 1
@@ -164,7 +164,7 @@ def _deltas(report: Report, life: Life) -> list[float]:
     before = life.grants
     while len(taken) < DELTAS:
         ending = life.asked.pop() if life.asked else life.take_running()
-        taken.append(1000 * life.turn([ending], [life.arrival()]))
+        taken.append(1000 * life.run_once([ending], [life.arrival()]))
     report.say(f"deltas: {life.grants - before} grants, slowest {max(taken):.1f} ms")
     return taken
 
@@ -175,7 +175,7 @@ def _sustained(report: Report, life: Life) -> float:
         asked, life.asked = life.asked, []
         ending = asked + [life.take_running() for _ in range(BATCH)]
         arriving = [life.arrival() for _ in range(BATCH)]
-        seconds += life.turn(ending, arriving)
+        seconds += life.run_once(ending, arriving)
     report.say(f"sustained: {life.grants - before} placements in {seconds:.2f} s")
     return (life.grants - before) / seconds
 

@@ -91,25 +91,25 @@ class Played:
     async def _whole(self, report: Report) -> Figures:
         began = perf_counter()
         experiment = await self.neighbours.submit(_config())
-        await eventually(lambda: len(self._wishes(experiment)) == TRIALS, WAIT_S, 0.5)
-        made, wishes = perf_counter() - began, self._wishes(experiment)
-        await self._publish(run_granted(wish, _run(wish)) for wish in wishes.values())
+        await eventually(lambda: len(self._requests(experiment)) == TRIALS, WAIT_S, 0.5)
+        made, requests = perf_counter() - began, self._requests(experiment)
+        await self._publish(run_granted(request, _run(request)) for request in requests.values())
         await self._reached(
             "SELECT count(*) FROM searcher.trial WHERE experiment = $1 AND run = 1", experiment, TRIALS
         )
         before = perf_counter()
-        await self._publish(_report(wish, 1) for wish in wishes.values())
+        await self._publish(_report(request, 1) for request in requests.values())
         await self._judged(experiment, TRIALS)
         reports_s = perf_counter() - before
         await eventually(
-            lambda: all(one.version > 1 for one in self._wishes(experiment).values()), WAIT_S, 0.5
+            lambda: all(one.version > 1 for one in self._requests(experiment).values()), WAIT_S, 0.5
         )
-        going = [one for one in self._wishes(experiment).values() if one.wanted is DesiredState.RUN]
-        await self._publish(_report(wish, 2) for wish in going)
+        going = [one for one in self._requests(experiment).values() if one.wanted is DesiredState.RUN]
+        await self._publish(_report(request, 2) for request in going)
         await self._judged(experiment, TRIALS + len(going))
         before = perf_counter()
-        counts = dict.fromkeys(wishes, 1) | dict.fromkeys((one.trial_id for one in going), 2)
-        await self._publish(_ends(wishes.values(), counts))
+        counts = dict.fromkeys(requests, 1) | dict.fromkeys((one.trial_id for one in going), 2)
+        await self._publish(_run_ends(requests.values(), counts))
         over = await self.neighbours.wait_state(experiment, "completed", timeout_s=WAIT_S)
         report.check("service_trials", TRIALS, over.trials.completed + over.trials.stopped)
         return {
@@ -119,7 +119,7 @@ class Played:
             "service_whole_s": perf_counter() - began,
         }
 
-    def _wishes(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
+    def _requests(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
         return self.neighbours.heard.wishes(experiment)
 
     async def _publish(self, messages: Iterable[Event]) -> None:
@@ -161,16 +161,16 @@ def _config() -> dict[str, object]:
     }  # fmt: skip
 
 
-def _run(wish: TrialWanted) -> RunId:
-    return RunId(derived_id(wish.trial_id, "run", 1))
+def _run(request: TrialWanted) -> RunId:
+    return RunId(derived_id(request.trial_id, "run", 1))
 
 
-def _report(wish: TrialWanted, number: int) -> Event:
-    loss = wish.spec.trial_number * 0.6180339887 % 1.0
-    return validation(wish, _run(wish), number, RUNGS[number - 1], loss)
+def _report(request: TrialWanted, number: int) -> Event:
+    loss = request.spec.trial_number * 0.6180339887 % 1.0
+    return validation(request, _run(request), number, RUNGS[number - 1], loss)
 
 
-def _ends(wishes: Iterable[TrialWanted], counts: dict[TrialId, int]) -> Iterable[Event]:
-    for wish in wishes:
-        yield run_ended(run_granted(wish, _run(wish)), counts[wish.trial_id])
-        yield closed(wish, "stopped")
+def _run_ends(requests: Iterable[TrialWanted], counts: dict[TrialId, int]) -> Iterable[Event]:
+    for request in requests:
+        yield run_ended(run_granted(request, _run(request)), counts[request.trial_id])
+        yield closed(request, "stopped")
