@@ -142,7 +142,7 @@ def metrics(
     with connect() as client:
         found = client.experiments.metrics(experiment, names=name or (), group=group)
         numbers = {trial.id: trial.number for trial in client.trials.list(experiment)}
-    columns = (">trial", "group", "metric", ">points", ">last", ">least", ">greatest", "course")
+    columns = (">trial", "group", "metric", ">points", ">last", ">min", ">max", "trend")
     rows = (
         (numbers.get(trial.trial, trial.trial), *row)
         for trial in found.trials
