@@ -41,7 +41,7 @@ STORED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DiaryLine:
     """One line of the diary."""
 
     at: float
@@ -89,13 +89,13 @@ class Training:
         code = bench.client.experiments.put_code(TRIALS)
         self.made: ExperimentDetail = bench.client.experiments.create(json.loads(json.dumps(config)), code)
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[DiaryLine]:
         """All steps so far, in order."""
         lines = self._diary.read_text().splitlines()
         rows = [line.split() for line in lines if line.count(" ") == 3]
-        return [Step(float(at), int(pid), int(start), int(number)) for at, pid, start, number in rows]
+        return [DiaryLine(float(at), int(pid), int(start), int(number)) for at, pid, start, number in rows]
 
-    def last(self) -> Step:
+    def last(self) -> DiaryLine:
         """The newest step."""
         return self.steps()[-1]
 

@@ -26,7 +26,7 @@ from tests.bench.dashboard import played, signed_in
 from tests.bench.embedded import Platform, platform
 from tests.bench.fleet import Fleet
 from tests.bench.harness import Figures, Report, percentile, run
-from tests.bench.metrics_trials import NAMES, Trial
+from tests.bench.metrics_trials import NAMES, SimulatedTrial
 from tests.bench.pairs import spent_s
 from tests.support.waiting import eventually
 from worker.ranks.records import make_record
@@ -101,7 +101,7 @@ class Training:
     async def report(self, number: int, run_id: str, worker: str) -> None:
         """One trial's reports, each second at a moment of its own, and a validation with every tenth."""
         first = AHEAD if number == 0 else 0
-        trial = Trial(
+        trial = SimulatedTrial(
             self.bus, WorkerId(worker), UUID(run_id), self.folder / run_id, self.refused.append, first
         )
         sender = asyncio.create_task(trial.source.run())
