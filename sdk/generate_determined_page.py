@@ -116,8 +116,8 @@ def _section(name: str) -> str:
 
 
 def _row(key: Key) -> str:
-    fate = _FATES[key.fate] + ("; deprecated in 0.38" if key.is_deprecated else "")
-    return f"| {_code('.'.join(key.path[1:]) or key.name)} | {fate} | {'; '.join(filter(None, (_sentence(key.says), _below(key))))} |"
+    translation = _FATES[key.translation] + ("; deprecated in 0.38" if key.is_deprecated else "")
+    return f"| {_code('.'.join(key.path[1:]) or key.name)} | {translation} | {'; '.join(filter(None, (_sentence(key.message), _below(key))))} |"
 
 
 def _sentence(text: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 import structlog
 from hypothesis import settings
 
-from tests.support.sharing_out import LongestFirst, how_long
+from tests.support.file_scheduling import LongestFirst, expected_seconds
 from tests.support.time_table import lines, seconds_by_file
 
 settings.register_profile("muster", deadline=None)
@@ -38,7 +38,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: how_long(item.nodeid), reverse=True)
+    items.sort(key=lambda item: expected_seconds(item.nodeid), reverse=True)
 
 
 @pytest.hookimpl(optionalhook=True)

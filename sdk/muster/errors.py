@@ -21,7 +21,7 @@ class MusterError(Exception):
         kind: Name of the class on the wire; stable.
         title: Short text of the class, the same for all its errors.
         code: Stable identifier of this failure (`unknown_key`, `not_found`, …).
-        message: What happened, where, and what to do.
+        message: The failure, its location and the remedy.
         place: Location in the caller's input, e.g. `hyperparameters.lr.minval` or `line 3, column 7`.
         hint: Suggested fix, e.g. `did you mean 'searcher'?`.
     """

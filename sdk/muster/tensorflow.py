@@ -24,7 +24,7 @@ def average(trial: "Trial", gradients: Sequence[Any]) -> list[Any]:
 
     The same gradients must be None on all ranks. Sparse embedding gradients become dense.
     """
-    gang, timings = trial._gang, trial._heart.timings
+    gang, timings = trial._gang, trial._heartbeat.timings
     found: list[Any] = [None if one is None else tf.convert_to_tensor(one) for one in gradients]
     if gang is None:
         return found

@@ -30,7 +30,7 @@ FILES, FILE_MIB = 8, 128
 SIZE_MIB = FILES * FILE_MIB
 AT_ONCE = 4
 BEFORE_S = 4.0
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 LOOK_S = 0.01
 ASK_S = 0.1
 """Between two looks into the database: a hundred a second took a tenth of the core that sends."""
@@ -74,21 +74,21 @@ class Training:
         (self._folder / f"go-{number}").touch()
         answer = self._folder / f"saved-{number}"
         _await(answer.exists, f"checkpoint {number} was not written")
-        said: dict[str, float] = json.loads(answer.read_text())
-        end = time.monotonic() + PATIENCE_S
+        result: dict[str, float] = json.loads(answer.read_text())
+        end = time.monotonic() + TIMEOUT_S
         while time.monotonic() < end:
             row = self._database.row(FOUND, number)
             if row and row["state"] in ("committing", "saved"):
-                said.setdefault("sent", time.time())
+                result.setdefault("sent", time.time())
             if row and row["state"] == "saved":
                 saved = row["changed_at"].timestamp()
-                return said | {
+                return result | {
                     "hashed": row["created_at"].timestamp(),
-                    "sent": min(said["sent"], saved),
+                    "sent": min(result["sent"], saved),
                     "saved": saved,
                 }
             time.sleep(ASK_S)
-        raise SystemExit(f"checkpoint {number} was not saved within {PATIENCE_S:g} s")
+        raise SystemExit(f"checkpoint {number} was not saved within {TIMEOUT_S:g} s")
 
     def steps(self) -> list[float]:
         """When each step so far was made."""
@@ -131,22 +131,22 @@ def measure(report: Report) -> Figures:
 
 def _measure(training: Training, client: Minio, content: bytes, number: int) -> Round:
     time.sleep(BEFORE_S)
-    said = training.save(number)
+    result = training.save(number)
     time.sleep(1.0)
     started = time.time()
     _put(client, content, number)
     ended = time.time()
     steps = training.steps()
-    before = _rate(steps, said["began"] - BEFORE_S + 1, said["began"])
+    before = _rate(steps, result["began"] - BEFORE_S + 1, result["began"])
     return Round(
-        wrote_s=said["wrote_s"],
-        blocked_s=said["ended"] - said["began"] - said["wrote_s"],
-        hashed_s=max(0.0, said["hashed"] - said["ended"]),
-        sent_s=said["sent"] - max(said["hashed"], said["ended"]),
-        committed_s=said["saved"] - said["sent"],
+        wrote_s=result["wrote_s"],
+        blocked_s=result["ended"] - result["began"] - result["wrote_s"],
+        hashed_s=max(0.0, result["hashed"] - result["ended"]),
+        sent_s=result["sent"] - max(result["hashed"], result["ended"]),
+        committed_s=result["saved"] - result["sent"],
         bare_s=ended - started,
-        steps_ratio=_rate(steps, said["ended"], said["sent"]) / before,
-        steps_ratio_whole=_rate(steps, said["ended"], said["saved"]) / before,
+        steps_ratio=_rate(steps, result["ended"], result["sent"]) / before,
+        steps_ratio_whole=_rate(steps, result["ended"], result["saved"]) / before,
         steps_ratio_bare=_rate(steps, started, ended) / before,
     )
 
@@ -181,7 +181,7 @@ def _bucket() -> str:
 
 
 def _await(claim: Callable[[], bool], otherwise: str) -> None:
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not claim():
         if time.monotonic() > end:
             raise SystemExit(otherwise)

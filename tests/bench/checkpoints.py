@@ -54,7 +54,7 @@ ROUNDS, FILES, FILE_MIB, AT_ONCE = 2, 8, 128, 4
 CHECKPOINTS, OWN, KEPT = 10_000, 2, 10
 """Each has so many small files of its own beside one that all share; the rule keeps the newest of each of `KEPT` trials."""
 MIB = 2**20
-LOOK_S, PATIENCE_S = 0.05, 300.0
+LOOK_S, TIMEOUT_S = 0.05, 300.0
 LAYERS, LIFE = 64, timedelta(minutes=10)
 PARTS = ("save", "collect")
 
@@ -198,7 +198,7 @@ async def _save(around: Platform, folder: Path, number: int) -> Round:
             )
         )
         sending = asyncio.create_task(uploads.run())
-        found = await asyncio.wait_for(settled, PATIENCE_S)
+        found = await asyncio.wait_for(settled, TIMEOUT_S)
         ended = time.perf_counter()
         sending.cancel()
     assert found.state == "saved"
@@ -246,15 +246,15 @@ async def _collect(report: Report, around: Platform) -> Figures:
     report.say(f"decided in {time.perf_counter() - began:.2f} s")
     report.check("collected", CHECKPOINTS - KEPT, found.count)
     left = "SELECT count(*) FROM registry.objects WHERE key LIKE 'bench-gc/%'"
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while await around.count(left) > KEPT * OWN + 1:
             await asyncio.sleep(LOOK_S)
-    gone_s = time.perf_counter() - began
+    deletion_s = time.perf_counter() - began
     async with store(around) as objects:
         stored = [one.key async for one in objects.list("bench-gc/")]
     report.check("left_in_store", KEPT * OWN + 1, len(stored))
     report.check("deleted", CHECKPOINTS - KEPT, await _deletions(around) - before)
-    return {"gc_per_s": (CHECKPOINTS - KEPT) / gone_s}
+    return {"gc_per_s": (CHECKPOINTS - KEPT) / deletion_s}
 
 
 async def _store_many(around: Platform, run: Run) -> None:

@@ -24,13 +24,13 @@ async def played(script: str, *given: object, within_s: float) -> list[Any]:
     process = await asyncio.create_subprocess_exec(*command, cwd=WEB, stdout=pipe, stderr=pipe)
     try:
         async with asyncio.timeout(within_s):
-            told, wrong = await process.communicate()
+            output, wrong = await process.communicate()
     except TimeoutError:
         process.kill()
         raise SystemExit(f"{script} did not end within {within_s:g} s") from None
     if process.returncode != 0 or wrong:
         raise SystemExit(wrong.decode() or f"{script} failed")
-    return [json.loads(line) for line in told.splitlines()]
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def signed_in(bench: Platform) -> tuple[str, str]:

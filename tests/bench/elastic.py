@@ -19,13 +19,13 @@ from tests.bench.harness import Figures, Report, run
 
 CYCLES = 4
 SAMPLE_S = 0.001
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 SETTLED_STEPS = 30
 LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DiaryStep:
     """One line of the diary."""
 
     at: float
@@ -58,7 +58,7 @@ def measure(report: Report) -> Figures:
     }
 
 
-def _train(bench: Platform) -> list[Step]:
+def _train(bench: Platform) -> list[DiaryStep]:
     diary = bench.home / "diary"
     diary.touch()
     code = bench.client.experiments.put_code(TRIALS)
@@ -103,19 +103,19 @@ def _settled(diary: Path, ranks: int) -> None:
 
 
 def _await(has: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not has():
         if time.monotonic() > end:
-            raise SystemExit(f"the training did not come to {what} within {PATIENCE_S:g} s")
+            raise SystemExit(f"the training did not come to {what} within {TIMEOUT_S:g} s")
         time.sleep(LOOK_S)
 
 
-def _steps(diary: Path) -> list[Step]:
-    words = (line.split() for line in diary.read_text().splitlines())
-    return [Step(float(w[0]), int(w[1]), int(w[2]), int(w[3]), float(w[4])) for w in words if len(w) == 5]
+def _steps(diary: Path) -> list[DiaryStep]:
+    rows = (line.split() for line in diary.read_text().splitlines())
+    return [DiaryStep(float(w[0]), int(w[1]), int(w[2]), int(w[3]), float(w[4])) for w in rows if len(w) == 5]
 
 
-def _pauses(steps: list[Step]) -> list[float]:
+def _pauses(steps: list[DiaryStep]) -> list[float]:
     usual = {
         ranks: median(
             after.at - before.at for before, after in pairwise(steps) if before.ranks == after.ranks == ranks
@@ -129,7 +129,7 @@ def _pauses(steps: list[Step]) -> list[float]:
     ]
 
 
-def _losses_off(steps: list[Step]) -> int:
+def _losses_off(steps: list[DiaryStep]) -> int:
     """Changes after which the loss is another than a training that nobody resizes goes through: the whole batch is the same, so it jumps nowhere."""
     jumps = [abs(after.loss - before.loss) for before, after in pairwise(steps)]
     return sum(

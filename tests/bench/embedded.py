@@ -41,21 +41,21 @@ class Platform:
         server = PostgresServer(Home(self.home))
         return server.url("postgres", server.password, "muster")
 
-    def until_completed(self, experiment: UUID, look_s: float, patience_s: float) -> ExperimentDetail:
+    def until_completed(self, experiment: UUID, look_s: float, timeout_s: float) -> ExperimentDetail:
         """Wait for its end; raises SystemExit where it is another one, or late: then with what its trials say, as all else goes with the folder."""
-        end = time.monotonic() + patience_s
+        end = time.monotonic() + timeout_s
         while not (now := self.client.experiments.get(experiment)).final:
             if time.monotonic() > end:
-                trials = ", ".join(self._said_of(trial) for trial in self.client.trials.list(experiment))
+                trials = ", ".join(self._log_tail(trial) for trial in self.client.trials.list(experiment))
                 raise SystemExit(
-                    f"experiment {now.number} did not end within {patience_s:g} s: {now.state}, {now.reason}; its trials: {trials}"
+                    f"experiment {now.number} did not end within {timeout_s:g} s: {now.state}, {now.reason}; its trials: {trials}"
                 )
             time.sleep(look_s)
         if now.state != "completed":
             raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
         return now
 
-    def _said_of(self, trial: Trial) -> str:
+    def _log_tail(self, trial: Trial) -> str:
         lines = [line.text for line in self.client.trials.logs(trial.id, tail=5)]
         return f"{trial.number} is {trial.state} ({trial.reason}) in run {trial.runs} and printed {lines}"
 

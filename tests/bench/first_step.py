@@ -11,7 +11,7 @@ from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
 
 NUMBER = 30
-LOOK_S, PATIENCE_S = 0.002, 60.0
+LOOK_S, TIMEOUT_S = 0.002, 60.0
 CONFIG = {
     "name": "first-step",
     "entrypoint": "python3 first.py",
@@ -64,7 +64,7 @@ async def _committed(connection: asyncpg.Connection, experiment: UUID) -> bool:
 
 
 async def _ended(bench: Platform, experiment: UUID) -> None:
-    await asyncio.to_thread(bench.until_completed, experiment, 0.05, PATIENCE_S)
+    await asyncio.to_thread(bench.until_completed, experiment, 0.05, TIMEOUT_S)
     await asyncio.sleep(0.3)
 
 

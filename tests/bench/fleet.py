@@ -92,8 +92,8 @@ class Fleet:
         desired = orjson.loads(message.data)
         machine.epoch = desired["epoch"]
         named = {allocation["allocation_id"] for allocation in desired["allocations"]}
-        for gone in machine.has.keys() - named:
-            del machine.has[gone]
+        for removed in machine.has.keys() - named:
+            del machine.has[removed]
         for allocation in desired["allocations"]:
             self._follow(machine, allocation)
         await self._client.publish(message.reply, machine.observed())
@@ -106,8 +106,8 @@ class Fleet:
         assert allocation["spec"] is not None, "a new allocation comes with its spec"
         token = allocation["token"]
         self.started[token] = self.started.get(token, 0) + 1
-        told = ("allocation_id", "run_id", "token", "generation", "wanted", "decide_at")
-        has = {name: allocation[name] for name in told} | {"state": "running"}
+        fields = ("allocation_id", "run_id", "token", "generation", "wanted", "decide_at")
+        has = {name: allocation[name] for name in fields} | {"state": "running"}
         machine.has[allocation["allocation_id"]] = has
         asyncio.get_running_loop().call_later(self.hold_s, self._end, machine, has)
 

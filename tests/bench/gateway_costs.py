@@ -19,7 +19,7 @@ from tests.bench.traffic import Traffic, send
 RATE, SECONDS, CONNECTIONS, KNOWN = 250.0, 10.0, 200, 20
 AFTER_S = 4.0
 """So long what a request sets off takes at most."""
-SHOWN = 8
+MAX_ROWS = 8
 HOLDING: dict[str, Any] = {
     "name": "holding",
     "entrypoint": "sleep 100000",
@@ -84,7 +84,7 @@ def _measure_with(report: Report, bench: Platform, look: Callable[[], Spent]) ->
 
 
 def _parts(spent: Spent, asked: int) -> str:
-    most = sorted(spent.cpu_s, key=lambda part: -spent.cpu_s[part])[:SHOWN]
+    most = sorted(spent.cpu_s, key=lambda part: -spent.cpu_s[part])[:MAX_ROWS]
     parts = ", ".join(f"{part} {spent.cpu_s[part] * 1000 / asked:.2f}" for part in most)
     return f"{parts}; {spent.transactions / asked:.1f} transactions, {spent.messages / asked:.1f} messages"
 

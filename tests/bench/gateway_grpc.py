@@ -118,13 +118,13 @@ async def _stream(report: Report, bench: Platform, gateway: psutil.Process, meta
     idle = (sum(gateway.cpu_times()[:2]) - began[1]) / (time.monotonic() - began[2])
     code = bench.client.experiments.put_code(TRIALS)
     await asyncio.to_thread(bench.client.experiments.create, dict(CONFIG), code)
-    told = time.monotonic()
-    heard = await asyncio.wait_for(asyncio.gather(*(call.read() for call in calls)), 60)
-    report.check("streams_told", STREAMS, sum(bool(event) for event in heard))
+    sent_at = time.monotonic()
+    answers = await asyncio.wait_for(asyncio.gather(*(call.read() for call in calls)), 60)
+    report.check("streams_told", STREAMS, sum(bool(event) for event in answers))
     streams_mib = _mib(gateway)
     report.say(
         f"{STREAMS} streams: {streams_mib:.0f} MiB, {idle:.2f} cores of the gateway while nothing happens, "
-        f"all told {time.monotonic() - told:.2f} s after a submission"
+        f"all told {time.monotonic() - sent_at:.2f} s after a submission"
     )
     for call in calls:
         call.cancel()

@@ -33,7 +33,7 @@ MIX = {"get": 0.60, "list": 0.25, "create": 0.10, "update": 0.05}
 CONNECTIONS, SECONDS, LEAST, KNOWN = 200, 15.0, 1_000, 20
 """A piece takes so long, and so much longer that it has so many requests: of four hundred the fourth slowest alone would decide."""
 FIRST_RATE, FINEST = 25.0, 25.0
-RESTING_CORES, LOOK_S, REST_S = 0.2, 2.0, 120.0
+IDLE_CORES, LOOK_S, REST_S = 0.2, 2.0, 120.0
 """Between pieces the platform is waited for until it takes no more than this; the trainings are not it."""
 MOST_MS = 50.0
 PAIRS, LIMIT, CALM_TENANTS, CALM_RATE, HOT_TIMES = 5, 25.0, 3, 20.0, 20
@@ -154,11 +154,11 @@ def _clear(report: Report, bench: Platform, traffic: Traffic) -> None:
 def _rest(report: Report, bench: Platform) -> None:
     """Waits until the platform has come to rest."""
     end, cores = time.monotonic() + REST_S, math.inf
-    while cores > RESTING_CORES and time.monotonic() < end:
+    while cores > IDLE_CORES and time.monotonic() < end:
         before = sum(spent_s(bench).values())
         time.sleep(LOOK_S)
         cores = (sum(spent_s(bench).values()) - before) / LOOK_S
-    if cores > RESTING_CORES:
+    if cores > IDLE_CORES:
         report.say(f"the platform still takes {cores:.2f} cores {REST_S:g} s after the piece before")
 
 

@@ -20,7 +20,7 @@ from tests.bench.embedded import TRIALS, Database, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
 
 EXPERIMENTS, PAGE, ASKED, SEED = 100_000, 50, 400, 1
-PLACES, CALLS = 20, 20_000
+WORKSPACES, CALLS = 20, 20_000
 CONFIG: dict[str, Any] = {
     "name": "first",
     "entrypoint": "python3 first.py",
@@ -41,7 +41,7 @@ FROM gateway.experiment, generate_series(1, $2::int) n WHERE id = $3
 
 
 def measure(report: Report) -> Figures:
-    report.inputs(experiments=EXPERIMENTS, page=PAGE, filters=FILTERS, requests_each=ASKED, places=PLACES)
+    report.inputs(experiments=EXPERIMENTS, page=PAGE, filters=FILTERS, requests_each=ASKED, places=WORKSPACES)
     with platform(workers=1, READS_PER_S="100000") as bench:
         fill(bench, EXPERIMENTS)
         by_filter = {name: _ask(report, bench, name, query) for name, query in FILTERS.items()}
@@ -93,7 +93,9 @@ class _Known(Authenticator):
     """Whoever asks has a role in each of many workspaces."""
 
     async def _look_up(self, bearer: str | None, text: str, hashed: bytes) -> Caller:
-        given = [Binding("editor", ROLES["editor"], Scope(f"workspace-{index}")) for index in range(PLACES)]
+        given = [
+            Binding("editor", ROLES["editor"], Scope(f"workspace-{index}")) for index in range(WORKSPACES)
+        ]
         return Caller(TenantId(UUID(int=1)), "tenant", UUID(int=2), "somebody", combine_bindings(given, None))
 
 
@@ -101,11 +103,11 @@ async def _authorise() -> float:
     """Milliseconds from a bearer token to what its call sees, for one who is remembered."""
     clock = SystemClock()
     known = _Known(None, b"pepper", clock, None, {})  # type: ignore[arg-type]
-    shown = CallerCredentials(render_token(bytes(RANDOM_BYTES)))
+    credentials = CallerCredentials(render_token(bytes(RANDOM_BYTES)))
     needed = random.Random(SEED).choices([Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE], k=CALLS)
     began = time.process_time()
     for permission in needed:
-        caller = await known.caller_of(shown)
+        caller = await known.caller_of(credentials)
         check_permission(caller, permission, names_object=True)
         row_filters(caller.grants, permission)
     return (time.process_time() - began) * 1000 / CALLS

@@ -22,7 +22,7 @@ from shared.ids import DEFAULT_TENANT, TrialId, WorkerId
 from shared.messages.metrics import GetSummaries
 from tests.bench.durable import DurableServers, registry_on
 from tests.bench.harness import Figures, Report, percentile, run
-from tests.bench.metrics_trials import POINTS, Load, Trial
+from tests.bench.metrics_trials import POINTS, Load, SimulatedTrial
 from tests.integration.registry.platform import ROOT, Platform, Registry
 from tests.integration.registry.scheduling import Run
 from tests.integration.servers import TestDatabase
@@ -135,7 +135,7 @@ async def _watch(around: Platform, watched: list[Run], begin: float) -> list[flo
 async def _watch_one(
     around: Platform, bus: Bus, watched: Run, folder: Path, begin: float, seen_s: list[float]
 ) -> None:
-    trial = Trial(bus, WorkerId("w-2"), watched.id, folder / str(watched.id), print)
+    trial = SimulatedTrial(bus, WorkerId("w-2"), watched.id, folder / str(watched.id), print)
     sender = asyncio.create_task(trial.source.run())
     sent = 0
     while (began := time.time()) < begin + MEASURED_S:
@@ -174,7 +174,7 @@ def _processor_s() -> dict[str, float]:
     for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
         with suppress(psutil.Error):
             command = " ".join(process.cmdline())
-            kind = next((kind for word, kind in KINDS.items() if word in command), "bench")
+            kind = next((kind for program, kind in KINDS.items() if program in command), "bench")
             times = process.cpu_times()
             used[kind] += times.user + times.system
     return used

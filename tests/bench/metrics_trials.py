@@ -58,7 +58,7 @@ class Played:
     took_s: list[float] = field(default_factory=list)
 
 
-class Trial:
+class SimulatedTrial:
     """One run's reports, journal and sender."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Trial:
         self._generator = random.Random(str(run))
         kept = SimpleNamespace(run=SimpleNamespace(run_id=run), allocation=SimpleNamespace(traceparent=None))
         self._send = report_sender(cast(StoredRun, kept), _Connected(bus, worker))
-        self.source = Source(self.journal, self._told, refused)
+        self.source = Source(self.journal, self._publish, refused)
 
     async def report(self) -> None:
         """Append a burst and wait until the registry has it."""
@@ -100,7 +100,7 @@ class Trial:
             self._step, self._step, int(time.time() * 1000), dict(zip(NAMES, values, strict=True))
         )
 
-    async def _told(self, first: int, payloads: list[bytes]) -> Mark:
+    async def _publish(self, first: int, payloads: list[bytes]) -> Mark:
         mark = await self._send(first, payloads)
         self._committed.set()
         return mark
@@ -120,7 +120,7 @@ async def play(load: Load) -> Played:
     with TemporaryDirectory(prefix="muster-bench-") as folder:
         async with await Bus.connect(load.nats_url, load.worker, load.credentials) as bus:
             trials = [
-                Trial(bus, load.worker, run, Path(folder) / str(run), played.refused.append)
+                SimulatedTrial(bus, load.worker, run, Path(folder) / str(run), played.refused.append)
                 for run in load.runs
             ]
             senders = [asyncio.create_task(trial.source.run()) for trial in trials]
@@ -130,7 +130,7 @@ async def play(load: Load) -> Played:
     return played
 
 
-async def _train(trial: Trial, load: Load, played: Played) -> None:
+async def _train(trial: SimulatedTrial, load: Load, played: Played) -> None:
     while (began := time.time()) < load.until:
         await trial.report()
         played.points += POINTS

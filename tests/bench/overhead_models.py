@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import mean
 
+from tests.bench.alternating import AlternatingRates, alternate
 from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, median_interval, run
 from tests.bench.kept import OPTIONS, Outcome, play_parts
-from tests.bench.turns import Turns, take_turns
 
 LAUNCHES, PAIRS = 3, 15
 """So often both are started anew, and so many turns each has then: where the kernel has put the ranks stays for a while. Of 15 turns in all
@@ -46,7 +46,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class ModelBenchmark:
     """Plays launches on one platform."""
 
     bench: Platform
@@ -55,12 +55,12 @@ class Player:
 
     def play(self, launch: Launch) -> Outcome:
         case = launch.case
-        turns = take_turns(self.bench, self.code, case.model, case.ranks, PAIRS)
-        ratios = ", ".join(f"{ratio:.3f}" for ratio in _ratios(turns))
+        rates = alternate(self.bench, self.code, case.model, case.ranks, PAIRS)
+        ratios = ", ".join(f"{ratio:.3f}" for ratio in _ratios(rates))
         self.report.say(
-            f"{launch}: bare {mean(turns.bare):.1f} steps a second, ratios {ratios}, cpu {turns.cpu_fraction:.4f}"
+            f"{launch}: bare {mean(rates.bare):.1f} steps a second, ratios {ratios}, cpu {rates.cpu_fraction:.4f}"
         )
-        return turns._asdict()
+        return rates._asdict()
 
 
 def measure(report: Report) -> Figures:
@@ -69,14 +69,18 @@ def measure(report: Report) -> Figures:
     report.inputs(launches=LAUNCHES, pairs=LAUNCHES * PAIRS, workers=2, cases=" ".join(map(str, cases)))
     launches = [Launch(number, case) for number in range(LAUNCHES) for case in cases]
     with platform(workers=2, runs_niceness=0) as bench, ThreadPoolExecutor(1) as one_by_one:
-        player = Player(bench, report, bench.client.experiments.put_code(TRIALS))
-        outcomes = play_parts(one_by_one, player.play, launches, chosen.kept, chosen.piece_s)
+        benchmark = ModelBenchmark(bench, report, bench.client.experiments.put_code(TRIALS))
+        outcomes = play_parts(one_by_one, benchmark.play, launches, chosen.kept, chosen.piece_s)
     rows: dict[str, dict[str, float]] = {}
     for case in cases:
-        found = [Turns(**one) for launch, one in zip(launches, outcomes, strict=True) if launch.case == case]
-        ratios = [ratio for turns in found for ratio in _ratios(turns)]
+        found = [
+            AlternatingRates(**one)
+            for launch, one in zip(launches, outcomes, strict=True)
+            if launch.case == case
+        ]
+        ratios = [ratio for rates in found for ratio in _ratios(rates)]
         median, low, high = median_interval(ratios)
-        fraction = mean(turns.cpu_fraction for turns in found)
+        fraction = mean(rates.cpu_fraction for rates in found)
         rows[str(case)] = {"ratio": median, "low": low, "high": high, "cpu_fraction": fraction}
         report.check(f"pairs of {case}", LAUNCHES * PAIRS, len(ratios))
     return {
@@ -86,8 +90,8 @@ def measure(report: Report) -> Figures:
     }
 
 
-def _ratios(turns: Turns) -> list[float]:
-    return [inside / bare for inside, bare in zip(turns.inside, turns.bare, strict=True)]
+def _ratios(rates: AlternatingRates) -> list[float]:
+    return [inside / bare for inside, bare in zip(rates.inside, rates.bare, strict=True)]
 
 
 def _chosen(text: str) -> list[Case]:

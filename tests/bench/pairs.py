@@ -19,7 +19,7 @@ from tests.bench.embedded import TRIALS, Platform
 from worker.ranks.launch.environment import KEPT_MEMORY
 
 POLL_S = 0.5
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 class Inside(NamedTuple):
@@ -52,7 +52,7 @@ def train_bare(hparams: Mapping[str, JsonValue], ranks: int) -> float:
     environment = {**os.environ, **KEPT_MEMORY, "PATH": path, "MUSTER_HPARAMS": json.dumps(hparams)}
     command = [program, "-np", str(ranks), sys.executable, "throughput.py"]
     done = subprocess.run(
-        command, cwd=TRIALS, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        command, cwd=TRIALS, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
     for line in done.stdout.splitlines():
         if "samples_per_s=" in line and "{" not in line:
@@ -79,7 +79,7 @@ def train_inside(
     began = time.monotonic()
     made = bench.client.experiments.create(config, code)
     time.sleep(unseen_s)
-    now = bench.until_completed(made.id, POLL_S, PATIENCE_S)
+    now = bench.until_completed(made.id, POLL_S, TIMEOUT_S)
     if now.best is None:
         raise SystemExit(f"experiment {now.number} has reported no figure")
     took_s = time.monotonic() - began
@@ -101,16 +101,16 @@ def spent_s(bench: Platform) -> Mapping[str, float]:
     spent: defaultdict[str, float] = defaultdict(float)
     for process in processes_of(bench):
         with suppress(psutil.Error):
-            words = process.cmdline()
-            service = next((word for word in words if word.startswith("services.")), "")
-            spent[service.removeprefix("services.") or _program(words)] += _own_s(process)
+            arguments = process.cmdline()
+            service = next((argument for argument in arguments if argument.startswith("services.")), "")
+            spent[service.removeprefix("services.") or _program(arguments)] += _own_s(process)
     return spent
 
 
-def _program(words: Sequence[str]) -> str:
+def _program(arguments: Sequence[str]) -> str:
     """Its name; a backend of Postgres is told by whom it serves."""
-    backend, found, what = words[0].partition("postgres: ")
-    return f"postgres of {what.partition('_')[0]}" if found and not backend else Path(words[0]).name
+    backend, found, what = arguments[0].partition("postgres: ")
+    return f"postgres of {what.partition('_')[0]}" if found and not backend else Path(arguments[0]).name
 
 
 def processes_of(bench: Platform) -> list[psutil.Process]:

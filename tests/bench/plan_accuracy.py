@@ -22,7 +22,7 @@ SEEDS = (11, 12)
 GUESSED_S = 0.3
 """Of an epoch, as one who has never run it would say."""
 EPOCHS = 9
-LOOK_S, PATIENCE_S = 0.1, 600.0
+LOOK_S, TIMEOUT_S = 0.1, 600.0
 SPACE: JsonObject = {
     "lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1.5},
     "width": {"type": "categorical", "vals": [8, 16, 24]},
@@ -123,15 +123,17 @@ def _case(bench: Platform, code: Path, searcher: JsonObject, seed: int, is_guess
     plan = bench.client.experiments.plan(config, code, step_s=step_s, steps=steps)
     began = time.monotonic()
     made = bench.client.experiments.create(json.loads(json.dumps(config)), code)
-    bench.until_completed(made.id, LOOK_S, PATIENCE_S)
+    bench.until_completed(made.id, LOOK_S, TIMEOUT_S)
     real_s = time.monotonic() - began
     return Case(plan, real_s, _epochs(bench, made.number))
 
 
 def _epochs(bench: Platform, experiment: int) -> float:
     """Trained by all trials."""
-    told = (bench.client.trials.summaries(trial.id).metrics for trial in bench.client.trials.list(experiment))
-    return sum(one.last or 0.0 for metrics in told for one in metrics if one.name == "epochs")
+    summaries = (
+        bench.client.trials.summaries(trial.id).metrics for trial in bench.client.trials.list(experiment)
+    )
+    return sum(one.last or 0.0 for metrics in summaries for one in metrics if one.name == "epochs")
 
 
 def _await_reports(bench: Platform, code: Path, searcher: JsonObject) -> None:

@@ -31,7 +31,7 @@ ZONES = tuple(f"us-east-1{letter}" for letter in "abcd")
 PER_S, BURST, CAPACITY = 2.0, 5, 42
 SETTLES_S = 1.5
 """Between two demands: the call before is on record, and the bucket full again."""
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 def measure(report: Report) -> Figures:
@@ -86,7 +86,7 @@ async def _launches(report: Report, rented: Rented) -> Figures:
             await asyncio.sleep(SETTLES_S)
             began = time.monotonic()
             await rented.need(number)
-            while len(rented.ec2.asked_at) < number and time.monotonic() - began < PATIENCE_S:
+            while len(rented.ec2.asked_at) < number and time.monotonic() - began < TIMEOUT_S:
                 await asyncio.sleep(0.002)
             took_ms.append((rented.ec2.asked_at[number - 1] - began) * 1000)
     report.check("launches", DEMANDS, rented.ec2.calls["RunInstances"])
@@ -105,7 +105,7 @@ async def _burst(report: Report, rented: Rented) -> Figures:
         await rented.need(MACHINES)
         states: dict[str, int] = {}
         placed_s = 0.0
-        while time.monotonic() - began < PATIENCE_S:
+        while time.monotonic() - began < TIMEOUT_S:
             states = await rented.states()
             if not placed_s and _made(states) >= MACHINES and not states.get("wanted"):
                 placed_s = time.monotonic() - began

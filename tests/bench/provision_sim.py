@@ -35,7 +35,7 @@ DAYS = 30
 PROCESSES = 2
 POOL = PoolName("default")
 IDLE = timedelta(seconds=60)
-PATIENCE = timedelta(seconds=120)
+LAUNCH_AFTER = timedelta(seconds=120)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def spec_of(market: Market, with_spot: bool = True) -> PoolSpec:
         idle_timeout=IDLE,
         join_timeout=timedelta(minutes=10),
         migrates_runs=with_spot,
-        batching_window=PATIENCE,
+        batching_window=LAUNCH_AFTER,
     )
 
 
@@ -107,7 +107,7 @@ def measure(report: Report) -> Figures:
         days=chosen.days,
         seeds=f"{seeds[0]} to {seeds[-1]}",
         idle_timeout_s=IDLE.total_seconds(),
-        patience_s=PATIENCE.total_seconds(),
+        patience_s=LAUNCH_AFTER.total_seconds(),
     )
     with ProcessPoolExecutor(PROCESSES) as processes:
         found = play_parts(processes, compare, seeds, chosen.kept, chosen.piece_s)

@@ -50,7 +50,7 @@ def _waiting(order: OrderName, experiments: int) -> Cluster:
         trial = TrialId(UUID(int=1_000_000 + number))
         experiment = ExperimentId(UUID(int=1 + number % experiments))
         cluster.apply(
-            requests.on_request(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
+            requests.on_request(cluster, replace(_REQUEST, trial=trial, experiment=experiment), number, NOW)
         )
     run_cycle(cluster, (), lambda: 1, NOW)
     return cluster
@@ -59,9 +59,9 @@ def _waiting(order: OrderName, experiments: int) -> Cluster:
 def _read(term: LeaderTerm) -> tuple[list[float], int]:
     seconds, seen, after = [], 0, None
     while seen == 0 or after:
-        begun = time.process_time()
+        began = time.process_time()
         page = page_of(term, TENANT, GetQueue(limit=PAGE, after=after))
-        seconds.append(time.process_time() - begun)
+        seconds.append(time.process_time() - began)
         assert [entry.position for entry in page.entries] == list(
             range(seen + 1, seen + 1 + len(page.entries))
         )
@@ -69,7 +69,7 @@ def _read(term: LeaderTerm) -> tuple[list[float], int]:
     return seconds, seen
 
 
-_WISH = TrialRequest(
+_REQUEST = TrialRequest(
     trial=TrialId(UUID(int=0)),
     tenant=TENANT,
     experiment=ExperimentId(UUID(int=0)),

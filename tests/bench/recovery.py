@@ -33,7 +33,7 @@ STEP_S = 0.02
 STEPS_BETWEEN = 50
 SETTLED_S = 1.5
 """A rank has trained so long before the next kill; after a worker's, both must stand again."""
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 LOOK_S = 0.005
 STORED = """
     SELECT max(chunks.last_step) FROM registry.point_chunks AS chunks JOIN registry.series ON series.id = chunks.series
@@ -41,7 +41,7 @@ STORED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DiaryLine:
     """One line of the diary."""
 
     at: float
@@ -89,13 +89,13 @@ class Training:
         code = bench.client.experiments.put_code(TRIALS)
         self.made: ExperimentDetail = bench.client.experiments.create(json.loads(json.dumps(config)), code)
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[DiaryLine]:
         """All steps so far, in order."""
         lines = self._diary.read_text().splitlines()
-        words = [line.split() for line in lines if line.count(" ") == 3]
-        return [Step(float(at), int(pid), int(start), int(number)) for at, pid, start, number in words]
+        rows = [line.split() for line in lines if line.count(" ") == 3]
+        return [DiaryLine(float(at), int(pid), int(start), int(number)) for at, pid, start, number in rows]
 
-    def last(self) -> Step:
+    def last(self) -> DiaryLine:
         """The newest step."""
         return self.steps()[-1]
 
@@ -105,7 +105,7 @@ class Training:
 
     def until(self, claim: Callable[[], bool]) -> None:
         """Wait for what must come."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while not claim():
             if time.monotonic() > end:
                 now = self._bench.client.experiments.get(self.made.id)
@@ -192,9 +192,9 @@ def _next_process(killed_at: float, pid: int, training: Training) -> Recovery:
 
 
 def _stored_after(killed_at: float, training: Training) -> float:
-    begun_after = killed_at + STEP_S
-    training.until(lambda: training.last().at > begun_after)
-    first = next(step for step in training.steps() if step.at > begun_after)
+    started_after = killed_at + STEP_S
+    training.until(lambda: training.last().at > started_after)
+    first = next(step for step in training.steps() if step.at > started_after)
     training.until(lambda: training.stored() >= first.number)
     return time.monotonic() - killed_at
 

@@ -128,8 +128,10 @@ def measure(report: Report) -> Figures:
             )
     means = {policy: {stem: one.mean_s for stem, one in by.items()} for policy, by in summaries.items()}
     if sys.argv[-1].endswith(".svg"):
-        shown = {policy: completions_s[policy] for policy in COLOURS}
-        Path(sys.argv[-1]).write_text(draw(shown, {policy: means[policy] for policy in shown}, PUBLISHED_S))
+        by_policy = {policy: completions_s[policy] for policy in COLOURS}
+        Path(sys.argv[-1]).write_text(
+            draw(by_policy, {policy: means[policy] for policy in by_policy}, PUBLISHED_S)
+        )
     report.check("unfinished", 0, unfinished)
     elastic = _worst(means["elastic"], PUBLISHED_S["Pollux"])
     plain = {policy: _worst(means[policy], PUBLISHED_S["Tiresias"]) for policy in PLAIN}

@@ -45,7 +45,7 @@ WARM_UP, PACED, RATE, PACED_HOLD_S = 60, 600, 20.0, 0.5
 MANY, MANY_HOLD_S = 6_000, 0.1
 RELAYED = 500
 """As many as a relay publishes at once."""
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 ROOT = Path(__file__).parents[2]
 CLOCK = SystemClock()
 
@@ -67,16 +67,16 @@ class Searcher:
             await self.client.jetstream().subscribe(kind.subject("*"), config=config, cb=self._hear)
 
     async def want(self, first: int, count: int) -> None:
-        """Publishes so many wishes as one commit's relay would; raises when the stream refuses any."""
-        wishes = [_wish(number) for number in range(first, first + count)]
+        """Publishes as many requests as one commit's relay would; raises when the stream refuses any."""
+        requests = [_request(number) for number in range(first, first + count)]
         now = time.perf_counter()
-        self.wanted_at |= {trial: now for trial, _ in wishes}
-        outcomes = await self._pipeline.publish([message for _, message in wishes], PATIENCE_S)
+        self.wanted_at |= {trial: now for trial, _ in requests}
+        outcomes = await self._pipeline.publish([message for _, message in requests], TIMEOUT_S)
         assert all(isinstance(outcome, PublishAck) for outcome in outcomes), outcomes
 
     async def until(self, count: int) -> None:
         """Waits until so many requests have closed; gives up in the end."""
-        end = time.perf_counter() + PATIENCE_S
+        end = time.perf_counter() + TIMEOUT_S
         while len(self.ends) < count and time.perf_counter() < end:
             await asyncio.sleep(0.05)
 
@@ -89,12 +89,12 @@ class Searcher:
             self.ends[trial] += 1
 
 
-def _wish(number: int) -> tuple[str, Outgoing]:
+def _request(number: int) -> tuple[str, Outgoing]:
     """One trial of some experiment of some tenant."""
     tenant = TenantId(derived_id(SITE, "bench", number % TENANTS))
     experiment = ExperimentId(derived_id(tenant, number // TENANTS % EXPERIMENTS))
     trial = TrialId(new_id(CLOCK))
-    wish = TrialWanted(
+    request = TrialWanted(
         trial_id=trial,
         experiment_id=experiment,
         version=1,
@@ -111,8 +111,10 @@ def _wish(number: int) -> tuple[str, Outgoing]:
         ),
     )
     trace = {"traceparent": f"00-{trial.hex}-{trial.hex[16:]}-01"}
-    envelope = Envelope(new_id(CLOCK), wish.TYPE, wish.VERSION, tenant, correlation=experiment, trace=trace)
-    return str(trial), Outgoing(wish.subject(tenant), wish.to_bytes(), envelope.to_headers())
+    envelope = Envelope(
+        new_id(CLOCK), request.TYPE, request.VERSION, tenant, correlation=experiment, trace=trace
+    )
+    return str(trial), Outgoing(request.subject(tenant), request.to_bytes(), envelope.to_headers())
 
 
 @asynccontextmanager
@@ -168,7 +170,7 @@ async def _measure(report: Report, servers: Servers, database: TestDatabase) -> 
 
 
 async def _led(bus: Bus) -> None:
-    end = time.perf_counter() + PATIENCE_S
+    end = time.perf_counter() + TIMEOUT_S
     while time.perf_counter() < end:
         try:
             await bus.ask(GetCluster(), SITE, timeout_s=1.0)

@@ -70,9 +70,9 @@ class Life:
                 cluster.apply(requests.on_request(cluster, trial.request, trial.place, now))
 
         started = time.perf_counter()
-        cycle = run_cycle(self.cluster, [happen], self._next_token, self.now)
+        result = run_cycle(self.cluster, [happen], self._next_token, self.now)
         seconds = time.perf_counter() - started
-        self._note(cycle)
+        self._note(result)
         return seconds
 
     def take_running(self) -> RunId:
@@ -104,11 +104,11 @@ class Life:
         ended = cluster.runs[run_id]
         cluster.forget(runs=[run_id], trials=[ended.trial] if cluster.trials[ended.trial].is_closed else [])
 
-    def _note(self, cycle: CycleResult) -> None:
-        self.grants += len(cycle.plan.grants)
-        self.asked += [signal.run for signal in cycle.plan.signals]
+    def _note(self, result: CycleResult) -> None:
+        self.grants += len(result.plan.grants)
+        self.asked += [signal.run for signal in result.plan.signals]
         trials = self.cluster.trials
-        self.running += [run for grant in cycle.plan.grants if (run := trials[grant.trial].run)]
+        self.running += [run for grant in result.plan.grants if (run := trials[grant.trial].run)]
 
     def _next_token(self) -> int:
         self.token += 1

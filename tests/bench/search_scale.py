@@ -82,7 +82,7 @@ class Core:
         self.journal: list[Entry] = []
         self.took: list[float] = []
 
-    def turn(self, act: Callable[[Changes], None], *numbers: int) -> None:
+    def apply(self, act: Callable[[Changes], None], *numbers: int) -> None:
         changes = Changes(self.config, self.experiment, [self.trials[n] for n in numbers], self.search, NOW)
         act(changes)
         if changes.missing:
@@ -101,7 +101,7 @@ class Core:
     def play(self) -> None:
         """From the first trial to the last, the open ones in an order by chance."""
         chance, steps = random.Random(SEED), dict[int, int]()
-        self.turn(lambda changes: on_submission(changes, Submitted()))
+        self.apply(lambda changes: on_submission(changes, Submitted()))
         while self.open:
             at = chance.randrange(len(self.open))
             number = self.open[at]
@@ -118,7 +118,7 @@ class Core:
 
     def report(self, result: Result) -> None:
         before = perf_counter()
-        self.turn(lambda changes: on_validation(changes, result), result.trial)
+        self.apply(lambda changes: on_validation(changes, result), result.trial)
         self.took.append(perf_counter() - before)
 
     def end(self, trial: TrialRecord) -> None:
@@ -132,7 +132,7 @@ class Core:
                 RequestEnd(trial.number, trial.request, ClosedRequest(outcome, trial.request, None, NOW)),
             )
 
-        self.turn(act, trial.number)
+        self.apply(act, trial.number)
 
 
 def measure_core(report: Report, stop_once: bool = True) -> Figures:
@@ -203,7 +203,7 @@ def slow_at(report: Report, name: str) -> tuple[int, float]:
     """
     sampler = make_sampler(config(name="random", max_trials=TRIALS, sampler=name), SEED)
     drawn = make_sampler(config(name="random", max_trials=TRIALS), SEED)
-    chance, recent, said = random.Random(SEED), list[float](), 1000
+    chance, recent, next_report = random.Random(SEED), list[float](), 1000
     for trial in range(1, TRIALS + 1):
         if trial % max(1, trial // ALL_UNTIL):
             sampler.take(trial, drawn.propose(trial))
@@ -214,9 +214,9 @@ def slow_at(report: Report, name: str) -> tuple[int, float]:
         median = sorted(recent)[len(recent) // 2]
         if median >= SLOW_S and len(recent) == RECENT:
             break
-        if trial >= said:
+        if trial >= next_report:
             report.say(f"{name}: {median * 1000:.1f} ms a proposal after {trial} trials")
-            said *= 2
+            next_report *= 2
         sampler.observe(trial, Observation(chance.random()))
     return trial, median
 

@@ -109,7 +109,7 @@ class Played:
         await self._judged(experiment, TRIALS + len(going))
         before = perf_counter()
         counts = dict.fromkeys(requests, 1) | dict.fromkeys((one.trial_id for one in going), 2)
-        await self._publish(_ends(requests.values(), counts))
+        await self._publish(_run_ends(requests.values(), counts))
         over = await self.neighbours.wait_state(experiment, "completed", timeout_s=WAIT_S)
         report.check("service_trials", TRIALS, over.trials.completed + over.trials.stopped)
         return {
@@ -120,7 +120,7 @@ class Played:
         }
 
     def _requests(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
-        return self.neighbours.received.requests(experiment)
+        return self.neighbours.heard.wishes(experiment)
 
     async def _publish(self, messages: Iterable[Event]) -> None:
         """As the neighbours' own relays do: a message each that costs them little would take from the searcher what the machine has."""
@@ -170,7 +170,7 @@ def _report(request: TrialWanted, number: int) -> Event:
     return validation(request, _run(request), number, RUNGS[number - 1], loss)
 
 
-def _ends(requests: Iterable[TrialWanted], counts: dict[TrialId, int]) -> Iterable[Event]:
+def _run_ends(requests: Iterable[TrialWanted], counts: dict[TrialId, int]) -> Iterable[Event]:
     for request in requests:
         yield run_ended(run_granted(request, _run(request)), counts[request.trial_id])
         yield closed(request, "stopped")

@@ -22,7 +22,7 @@ from tests.bench.harness import Figures, Report, percentile, run
 WARM, COLD, GANGS, BARE_GANGS = 20, 7, 20, 5
 WARM_ENTRYPOINT, COLD_ENTRYPOINT = "python3 starting.py", "env python3 starting.py"
 IMPORTS = "import time, torch, horovod.torch; print(time.time())"
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 LOOK_S = 0.02
 SETTLED_S = 0.5
 GRANTED = "SELECT granted_at FROM scheduler.run WHERE experiment = $1"
@@ -60,7 +60,7 @@ class Starts:
             "max_restarts": 0,
         }
         made = self._bench.client.experiments.create(config, self._code)
-        self._bench.until_completed(made.id, LOOK_S, PATIENCE_S)
+        self._bench.until_completed(made.id, LOOK_S, TIMEOUT_S)
         time.sleep(SETTLED_S)
         granted = self._database.value(GRANTED, made.id).timestamp()
         return _start_from(granted, diary, ranks)

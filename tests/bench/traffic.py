@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 MARGIN_S = 60.0
 READY_S = 3.0
 """After so long all senders have started, which takes a second of a processor each, and send from the same moment on."""
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 """So long after the last request answers are waited for; what has none, or found no free connection, has no status, and so many milliseconds as it waited."""
 SAME_KEY = 0.2
 """So many creates come a second time, with the same key."""
@@ -86,10 +86,12 @@ def send(*streams: Traffic) -> list[Seen]:
     seen = []
     for sender, traffic in senders:
         assert sender.stdout is not None
-        said = sender.stdout.read()
+        output = sender.stdout.read()
         if sender.wait(traffic.seconds + MARGIN_S) != 0:
-            raise SystemExit(f"the sender of {traffic.rate_per_s:g} requests a second failed: {said[-2000:]}")
-        seen.append(Seen(**json.loads(said)))
+            raise SystemExit(
+                f"the sender of {traffic.rate_per_s:g} requests a second failed: {output[-2000:]}"
+            )
+        seen.append(Seen(**json.loads(output)))
     return seen
 
 
@@ -106,11 +108,11 @@ class _Sender:
     async def run(self) -> None:
         """Sends until the time is over, then waits for what is on its way, for a while."""
         kinds, parts = list(self.traffic.mix), list(self.traffic.mix.values())
-        begun = due = max(self.traffic.begins, time.monotonic())
-        await asyncio.sleep(begun - time.monotonic())
+        began = due = max(self.traffic.begins, time.monotonic())
+        await asyncio.sleep(began - time.monotonic())
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.traffic.seconds + PATIENCE_S), asyncio.TaskGroup() as group:
-                while due < begun + self.traffic.seconds:
+            async with asyncio.timeout(self.traffic.seconds + TIMEOUT_S), asyncio.TaskGroup() as group:
+                while due < began + self.traffic.seconds:
                     if (ahead := due - time.monotonic()) > 0:
                         await asyncio.sleep(ahead)
                     kind = self.chance.choices(kinds, parts)[0]
@@ -157,9 +159,9 @@ _KINDS: dict[str, Callable[[_Sender], tuple[Any, ...]]] = {
 async def _send(traffic: Traffic) -> Seen:
     with Connections(traffic.url, traffic.connections) as connections:
         sender = _Sender(traffic, connections, random.Random(traffic.seed))
-        begun = time.process_time()
+        began = time.process_time()
         await sender.run()
-        return Seen(sender.ms, sender.statuses, time.process_time() - begun, sender.kinds)
+        return Seen(sender.ms, sender.statuses, time.process_time() - began, sender.kinds)
 
 
 if __name__ == "__main__":
@@ -167,5 +169,5 @@ if __name__ == "__main__":
 
     seen = uvloop.run(_send(Traffic(**json.load(sys.stdin))))
     # After uvloop a print of more than a pipe takes at once, 64 KiB, loses the rest.
-    with open(sys.stdout.fileno(), "wb", closefd=False) as told:
-        told.write(orjson.dumps(asdict(seen)))
+    with open(sys.stdout.fileno(), "wb", closefd=False) as output:
+        output.write(orjson.dumps(asdict(seen)))

@@ -18,7 +18,7 @@ NUMBER = 60
 MAX_TIME, DIVISOR, RUNGS = 9, 3, (1, 3, 9)
 SEED = 7
 LOOK_S = 0.1  # at most 2 ms of it stand in the figure of a trial
-PATIENCE_S = 600.0
+TIMEOUT_S = 600.0
 CONFIG = {
     "name": "turnaround",
     "entrypoint": "python3 steps.py",
@@ -55,7 +55,7 @@ def measure(report: Report) -> Figures:
 def _search(bench: Platform, code: str, config: dict[str, object]) -> tuple[float, int]:
     began = time.monotonic()
     made = bench.client.experiments.create(json.loads(json.dumps(config)), code)
-    now = bench.until_completed(made.id, LOOK_S, PATIENCE_S)
+    now = bench.until_completed(made.id, LOOK_S, TIMEOUT_S)
     return time.monotonic() - began, now.number
 
 
@@ -98,7 +98,7 @@ def _ray(report: Report, mode: str) -> Figure:
         report.say("Ray Tune is not installed (make peers): left out")
         return None
     command = [str(python), str(ROOT / "tests/bench/peers/ray_asha.py"), mode, str(NUMBER), str(SEED)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode:
         report.say(f"Ray Tune failed: {done.stderr[-500:]}")
         return None

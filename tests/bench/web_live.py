@@ -26,7 +26,7 @@ from tests.bench.dashboard import played, signed_in
 from tests.bench.embedded import Platform, platform
 from tests.bench.fleet import Fleet
 from tests.bench.harness import Figures, Report, percentile, run
-from tests.bench.metrics_trials import NAMES, Trial
+from tests.bench.metrics_trials import NAMES, SimulatedTrial
 from tests.bench.pairs import spent_s
 from tests.support.waiting import eventually
 from worker.ranks.records import make_record
@@ -74,18 +74,18 @@ async def _measure(report: Report, bench: Platform) -> Figures:
         cookie = await asyncio.to_thread(signed_in, bench)
         given = (bench.client.address.url, *cookie, page, TRIALS, AHEAD, MEASURED_S)
         since_s, before = time.monotonic(), await asyncio.to_thread(_spent_s, bench)
-        (told,) = await played("live.mjs", *given, within_s=MEASURED_S + 120)
+        (measured,) = await played("live.mjs", *given, within_s=MEASURED_S + 120)
         spent = await asyncio.to_thread(_spent_s, bench)
         took_s = time.monotonic() - since_s
         parts = {part: one - before.get(part, 0.0) for part, one in spent.items()}
-        shown_s = (told["ended_ms"] - told["began_ms"]) / 1000
-        browser = {"the page's own thread": told["page_s"], **dict(told["browser_s"])}
+        visible_s = (measured["ended_ms"] - measured["began_ms"]) / 1000
+        browser = {"the page's own thread": measured["page_s"], **dict(measured["browser_s"])}
         report.say(f"cores while it was shown: {_cores(parts, took_s)}")
-        report.say(f"of the browser: {_cores(browser, shown_s)}")
+        report.say(f"of the browser: {_cores(browser, visible_s)}")
         training.is_over = True
         fleet.leave()
     await client.close()
-    return _figures(report, training, told)
+    return _figures(report, training, measured)
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Training:
     async def report(self, number: int, run_id: str, worker: str) -> None:
         """One trial's reports, each second at a moment of its own, and a validation with every tenth."""
         first = AHEAD if number == 0 else 0
-        trial = Trial(
+        trial = SimulatedTrial(
             self.bus, WorkerId(worker), UUID(run_id), self.folder / run_id, self.refused.append, first
         )
         sender = asyncio.create_task(trial.source.run())
@@ -114,10 +114,10 @@ class Training:
             trial.append(1)
             if second % VALIDATES_EVERY == 0:
                 now_ms = int(time.time() * 1000)
-                told = wire.ReportFrame(
+                frame = wire.ReportFrame(
                     0, first + second, now_ms, {"loss": 1 / second + number}, validation=1
                 )
-                trial.journal.append([(make_record(told, second // VALIDATES_EVERY)[0], 0)])
+                trial.journal.append([(make_record(frame, second // VALIDATES_EVERY)[0], 0)])
                 trial.source.wake(urgent=True)
         sender.cancel()
 
@@ -144,14 +144,14 @@ async def _are_ready(bench: Platform) -> bool:
     return [worker.state for worker in workers].count("ready") == MACHINES
 
 
-def _figures(report: Report, training: Training, told: dict[str, Any]) -> Figures:
+def _figures(report: Report, training: Training, measured: dict[str, Any]) -> Figures:
     """A point is seen with the first frame whose chart reaches its step; one that never is, was not seen until the end."""
     report.check("refused", 0, len(training.refused))
-    report.check("curves", TRIALS, told["curves"])
-    frames, heap_mb = told["frames"], told["heap_mb"]
-    began, ended = told["began_ms"] / 1000, told["ended_ms"] / 1000
+    report.check("curves", TRIALS, measured["curves"])
+    frames, heap_mb = measured["frames"], measured["heap_mb"]
+    began, ended = measured["began_ms"] / 1000, measured["ended_ms"] / 1000
     took_s = [
-        next((at_ms / 1000 for step, at_ms in told["reached"] if step >= reported), ended) - since
+        next((at_ms / 1000 for step, at_ms in measured["reached"] if step >= reported), ended) - since
         for reported, since in training.reported_at.items()
         if began <= since < ended - SETTLED_S
     ]

@@ -15,10 +15,10 @@ def measure(report: Report) -> Figures:
     with platform(workers=1, READS_PER_S="100000") as bench:
         fill(bench, EXPERIMENTS)
         url = bench.client.address.url
-        told = asyncio.run(played("load.mjs", url, *signed_in(bench), RUNS, within_s=300))
-    for one in told:
+        measured = asyncio.run(played("load.mjs", url, *signed_in(bench), RUNS, within_s=300))
+    for one in measured:
         report.say(", ".join(f"{key} {found:.0f}" for key, found in one.items()))
-    middle = {key: percentile([one[key] for one in told], 0.5) for key in told[0]}
+    middle = {key: percentile([one[key] for one in measured], 0.5) for key in measured[0]}
     return {key: round(found, 1) for key, found in middle.items()}
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import psutil
 
 from muster.client.models import ExperimentDetail
-from tests.e2e.platform import PATIENCE_S, Platform
+from tests.e2e.platform import TIMEOUT_S, Platform
 
 SERVICES = ("gateway", "searcher", "scheduler", "provisioner", "registry")
 
@@ -81,7 +81,7 @@ class Breaking(Platform):
         finally:
             if child.is_running():
                 child.terminate()
-            child.wait(timeout=PATIENCE_S)
+            child.wait(timeout=TIMEOUT_S)
             log.close()
 
 

@@ -13,7 +13,7 @@ from services.provisioner.core.instances.intents import Intent, Presence, instan
 from services.provisioner.drivers.driver import MachineDriver, MachineRef
 from shared.clock import SystemClock
 from shared.ids import PoolName, WorkerId, new_id
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 D = TypeVar("D", bound=MachineDriver)
 Observed = Callable[[], Awaitable[bool]]
@@ -137,7 +137,7 @@ class WorkerDriverContract(MachineDriverContract[D]):
         await eventually(sees(driver, one.worker, Presence.RUNNING))
         await self._has_started(driver, one.worker, 1)
         await self.kill_worker(driver, one.worker)
-        await asyncio.wait_for(told.wait(), PATIENCE_S)
+        await asyncio.wait_for(told.wait(), TIMEOUT_S)
         await eventually(sees(driver, one.worker, Presence.STOPPED))
         await driver.start_again(one, None)
         await eventually(sees(driver, one.worker, Presence.RUNNING))

@@ -16,7 +16,7 @@ from tests.support.command_line import Ended, run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = Path(__file__).parent / "toy"
-PATIENCE_S = 150.0
+TIMEOUT_S = 150.0
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Platform:
 
     def until(self, claim: Callable[[], bool]) -> None:
         """Wait until a claim holds; the gateway may be away meanwhile."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while time.monotonic() < end:
             with suppress(MusterError):
                 if claim():
                     return
             time.sleep(0.1)
-        raise AssertionError(f"a claim did not hold within {PATIENCE_S:g} s")
+        raise AssertionError(f"a claim did not hold within {TIMEOUT_S:g} s")
 
     def log_of(self, trial: UUID | str, *, has: str, times: int = 1) -> list[str]:
         """A trial's lines, once so many say `has`: they are stored apart from what ends an experiment, perhaps later."""
@@ -70,4 +70,4 @@ class Platform:
 
     def wait(self, experiment: ExperimentDetail) -> ExperimentDetail:
         """Return the experiment once it is final."""
-        return self.client.experiments.wait(experiment.number, timeout_s=PATIENCE_S)
+        return self.client.experiments.wait(experiment.number, timeout_s=TIMEOUT_S)

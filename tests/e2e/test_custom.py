@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.platform import PATIENCE_S, ROOT, Platform
+from tests.e2e.platform import ROOT, TIMEOUT_S, Platform
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -34,13 +34,13 @@ def test_a_program_that_is_killed_and_begun_again_ends_its_search(platform: Plat
             break
     assert told[-1].split()[1] == "ended", told
     first.send_signal(signal.SIGKILL)
-    first.wait(PATIENCE_S)
+    first.wait(TIMEOUT_S)
     first.stdout.close()
     looked = platform.muster("experiment", "search", number, "--json").json()
     assert str(looked["driver"]).endswith(f":{first.pid}")
 
     second = driving()
-    rest, _ = second.communicate(timeout=PATIENCE_S)
+    rest, _ = second.communicate(timeout=TIMEOUT_S)
     assert second.returncode == 0, rest
     ended = platform.client.experiments.get(number)
     assert (ended.state, ended.reason) == ("completed", "all trials were made")

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.platform import PATIENCE_S, TOY, Platform
+from tests.e2e.platform import TIMEOUT_S, TOY, Platform
 from tests.support.waiting import eventually
 
 CONFIG = """
@@ -19,7 +19,7 @@ async def test_a_plan_is_for_the_pool_as_it_stands_and_submits_nothing(platform:
     def is_ready() -> bool:
         return any(one.state == "ready" and one.slots for one in platform.client.cluster.workers())
 
-    await eventually(is_ready, PATIENCE_S, every_s=0.2)
+    await eventually(is_ready, TIMEOUT_S, every_s=0.2)
     before = {one.number for one in platform.client.experiments.list()}
     asked = ["plan", "-", "--step-time", "30", "--steps", "20", "--futures", "3", "--whole"]
     told = platform.muster(*asked, "--json", stdin=CONFIG)

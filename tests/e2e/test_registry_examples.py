@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from muster.errors import Conflict
-from tests.e2e.platform import PATIENCE_S, ROOT, Platform
+from tests.e2e.platform import ROOT, TIMEOUT_S, Platform
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -18,7 +18,7 @@ def example(platform: Platform, name: str, *arguments: str) -> list[str]:
         env=platform.environment | {"MUSTER_CACHE": str(platform.home / "cache")},
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.client.models import ExperimentDetail
-from tests.e2e.platform import PATIENCE_S, Platform
+from tests.e2e.platform import TIMEOUT_S, Platform
 from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -23,7 +23,7 @@ async def begun(platform: Platform) -> ExperimentDetail:
         latest = platform.client.trials.list(made.number).first(1)
         return bool(latest and latest[0].latest and latest[0].latest.step >= 2)
 
-    await eventually(has_validated_twice, PATIENCE_S, every_s=0.2)
+    await eventually(has_validated_twice, TIMEOUT_S, every_s=0.2)
     return made
 
 
@@ -36,7 +36,7 @@ async def test_a_pause_gives_the_slots_back_and_a_resume_goes_on_where_it_was(pl
     def is_parked() -> bool:
         return platform.client.trials.get(f"{number}.1").state == "parked"
 
-    await eventually(is_parked, PATIENCE_S, every_s=0.2)
+    await eventually(is_parked, TIMEOUT_S, every_s=0.2)
     assert platform.client.experiments.get(number).state == "paused"
     assert all(str(entry.experiment_number) != number for entry in platform.client.cluster.queue())
     assert platform.muster("experiment", "resume", number).code == 0
@@ -75,7 +75,7 @@ async def test_killed_trials_end_and_their_search_goes_on_until_none_is_left(pla
         found = platform.client.trials.list(made.number).first(1)
         return bool(found and found[0].state == "running")
 
-    await eventually(is_running, PATIENCE_S, every_s=0.2)
+    await eventually(is_running, TIMEOUT_S, every_s=0.2)
     for number in (3, 1):
         name = f"{made.number}.{number}"
         assert platform.muster("trial", "kill", name).code == 0
@@ -85,7 +85,7 @@ async def test_killed_trials_end_and_their_search_goes_on_until_none_is_left(pla
             trial = platform.client.trials.get(name)
             return (trial.state, trial.reason) == ("cancelled", "killed by a user")
 
-        await eventually(is_cancelled, PATIENCE_S, every_s=0.2)
+        await eventually(is_cancelled, TIMEOUT_S, every_s=0.2)
     again = platform.muster("trial", "kill", f"{made.number}.1")
     assert again.code == 0, again.err
     assert platform.muster("trial", "kill", f"{made.number}.2").code == 0
@@ -115,7 +115,7 @@ async def test_who_waits_is_told_why(platform: Platform) -> None:
         explained = platform.muster("trial", "explain", f"{waiting.number}.1", "--json")
         return explained.code == 0 and explained.json()["state"] == "waiting"
 
-    await eventually(is_explained, PATIENCE_S, every_s=0.2)
+    await eventually(is_explained, TIMEOUT_S, every_s=0.2)
     told: Any = platform.muster("queue", "explain", f"{waiting.number}.1", "--json").json()
     assert {one["experiment_number"] for one in told["holders"]} == {made.number for made in running}
     assert (told["position"], told["other_runs"]) == (1, 0)

@@ -26,7 +26,7 @@ DISK_BYTES = 1500 * 1024 * 1024
 """A volume of the store is a GiB."""
 TIMES = ProbeTimes(every_s=0.5, again_s=0.2, stuck_after_s=2.0)
 FOLDER = "checkpoints/one"
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -56,7 +56,7 @@ def keeper(disk: Path) -> Iterator[SupervisedProcess]:
 
 def _tick_until(keeper: SupervisedProcess, condition: Callable[[], bool]) -> None:
     """Do what the supervisor does, until the condition holds."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline, keeper.part()
         keeper.tick(time.monotonic())

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.support.warm import WarmHere, parent_of
 
 MUSTER = str(Path(sysconfig.get_path("scripts")) / "muster")
-PATIENCE_S = 150.0
+TIMEOUT_S = 150.0
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,21 @@ class Ended:
 def run(*arguments: str, environment: Mapping[str, str], folder: Path, given: str = "") -> Ended:
     """Run the command to its end, with something on its standard input. Raises subprocess.TimeoutExpired."""
     with (
-        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,
         tempfile.TemporaryFile() as reads,
     ):
         reads.write(given.encode())
         reads.seek(0)
-        told = parent_of(MUSTER).fork(
-            environment, said.fileno(), errors.fileno(), arguments=arguments, folder=folder, given=reads.fileno()
+        status_pipe = parent_of(MUSTER).fork(
+            environment, output.fileno(), errors.fileno(), arguments=arguments, folder=folder, given=reads.fileno()
         )  # fmt: skip
-        command = WarmHere(told)
+        command = WarmHere(status_pipe)
         try:
-            code = command.wait(PATIENCE_S)
+            code = command.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             command.kill()
             raise
-        said.seek(0)
+        output.seek(0)
         errors.seek(0)
-        return Ended(code, said.read().decode(), errors.read().decode())
+        return Ended(code, output.read().decode(), errors.read().decode())

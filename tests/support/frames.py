@@ -36,9 +36,9 @@ def headers_of(path: str, token: str, more: tuple[tuple[str, str], ...] = ()) ->
     return b"".join(b"\0" + _text(name) + _text(value) for name, value in named)
 
 
-def message(payload: bytes, said_length: int | None = None, compressed: bool = False) -> bytes:
+def message(payload: bytes, declared_length: int | None = None, compressed: bool = False) -> bytes:
     """A gRPC message with its prefix, which may lie."""
-    length = len(payload) if said_length is None else said_length
+    length = len(payload) if declared_length is None else declared_length
     return bytes((compressed,)) + struct.pack(">I", length) + payload
 
 

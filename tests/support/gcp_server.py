@@ -121,8 +121,8 @@ class Project:
             return _refusal(status, reason, f"as the test wants it: {reason}")
         return self._answer(request, path.split("/"), content)
 
-    def _answer(self, request: web.Request, words: list[str], content: Json | None) -> web.Response:
-        match words:
+    def _answer(self, request: web.Request, segments: list[str], content: Json | None) -> web.Response:
+        match segments:
             case ["projects", _, "zones", zone, "instances", "bulkInsert"]:
                 assert content is not None
                 return self._begin(request.query["requestId"], zone, content)

@@ -28,8 +28,8 @@ class SigningKey:
     def document(self) -> dict[str, Any]:
         """The public half, as in a JWKS."""
         algorithm: Any = jwt.get_algorithm_by_name(self.algorithm)
-        shown: dict[str, Any] = algorithm.to_jwk(self.private.public_key(), as_dict=True)
-        return shown | {"kid": self.kid, "use": "sig", "alg": self.algorithm}
+        jwk: dict[str, Any] = algorithm.to_jwk(self.private.public_key(), as_dict=True)
+        return jwk | {"kid": self.kid, "use": "sig", "alg": self.algorithm}
 
     @property
     def pem(self) -> bytes:
@@ -40,8 +40,8 @@ class SigningKey:
 
     def sign(self, claims: dict[str, Any], **header: Any) -> str:
         """By hand: the library refuses to write most of what must be refused when it is read."""
-        said = {"alg": self.algorithm, "typ": "JWT", "kid": self.kid} | header
-        whole = {name: value for name, value in said.items() if value is not None}
+        fields = {"alg": self.algorithm, "typ": "JWT", "kid": self.kid} | header
+        whole = {name: value for name, value in fields.items() if value is not None}
         text = f"{text_of(whole)}.{text_of(claims)}"
         algorithm: Any = jwt.get_algorithm_by_name(self.algorithm)
         return f"{text}.{text_of(algorithm.sign(text.encode(), self.private))}"

@@ -10,13 +10,13 @@ import pytest
 
 def missing(what: str, hint: str) -> NoReturn:
     """Skip the test, because `what` is not installed here; in CI, which installs everything that tests need, fail it."""
-    said = f"{what} is missing: {hint}"
+    message = f"{what} is missing: {hint}"
     if os.environ.get("CI", "").lower() in ("true", "1"):
         pytest.fail(
-            f"{said} (in CI nothing is skipped for want of a program: .ci/programs installs them)",
+            f"{message} (in CI nothing is skipped for want of a program: .ci/programs installs them)",
             pytrace=False,
         )
-    pytest.skip(said)
+    pytest.skip(message)
 
 
 def need(programs: Iterable[str], hint: str) -> None:

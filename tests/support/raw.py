@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 MIB = 1024 * 1024
@@ -23,23 +23,23 @@ async def connected(address: str) -> AsyncIterator[tuple[asyncio.StreamReader, a
         writer.transport.abort()
 
 
-async def said_to(address: str, *parts: bytes) -> bytes:
+async def connect_send_and_read(address: str, *parts: bytes) -> bytes:
     """All that the other end says until it closes; what it takes no more of is not sent."""
     async with connected(address) as (reader, writer):
-        return await heard(reader, writer, *parts)
+        return await send_and_read(reader, writer, *parts)
 
 
-async def heard(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *parts: bytes, ends: bool = False
+async def send_and_read(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *parts: bytes, sends_eof: bool = False
 ) -> bytes:
-    """All that the other end says until it closes; with `ends` it is told that nothing more is coming."""
+    """All that the other end says until it closes; with `sends_eof` it is told that nothing more is coming."""
 
     async def send() -> None:
         try:
             for part in parts:
                 writer.write(part)
                 await writer.drain()
-            if ends:
+            if sends_eof:
                 writer.write_eof()
         except ConnectionError:
             return
@@ -47,7 +47,7 @@ async def heard(
     sending = asyncio.create_task(send())
     answer = bytearray()
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while piece := await reader.read(64 * 1024):
                 answer += piece
     except ConnectionError:

@@ -15,7 +15,7 @@ from tests.support.missing import need
 
 DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel")
 CORES, GPUS = 8, ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 _CONF = """\
 ClusterName=tests
 SlurmctldHost={host}(127.0.0.1)
@@ -57,9 +57,9 @@ class Cluster:
     def environment(self) -> dict[str, str]:
         return {"PATH": os.environ["PATH"], "SLURM_CONF": str(self.folder / "slurm.conf")}
 
-    def run(self, *words: str) -> str:
+    def run(self, *command: str) -> str:
         done = subprocess.run(
-            words, env=self.environment, capture_output=True, text=True, timeout=20, check=False
+            command, env=self.environment, capture_output=True, text=True, timeout=20, check=False
         )
         return done.stdout + done.stderr
 
@@ -98,10 +98,10 @@ def slurm_cluster(folder: Path) -> Iterator[Cluster]:
     ]
     started: list[subprocess.Popen[bytes]] = []
     try:
-        for words in daemons:
-            with (folder / f"{words[0]}.out").open("wb") as log:
-                started.append(subprocess.Popen(words, env=cluster.environment, stdout=log, stderr=log))
-            if words[0] == "munged":
+        for command in daemons:
+            with (folder / f"{command[0]}.out").open("wb") as log:
+                started.append(subprocess.Popen(command, env=cluster.environment, stdout=log, stderr=log))
+            if command[0] == "munged":
                 _until((folder / "munge.sock").exists, "munged did not start")
         _until(lambda: "idle" in cluster.run("sinfo", "--noheader"), f"no node came up; see {folder}")
         yield cluster
@@ -114,7 +114,7 @@ def slurm_cluster(folder: Path) -> Iterator[Cluster]:
 
 
 def _until(holds: Callable[[], object], otherwise: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not holds():
         assert time.monotonic() < deadline, otherwise
         time.sleep(0.05)

@@ -1,11 +1,11 @@
-"""What a whole run took, by folder and by file: so that who makes it shorter knows where to begin, and `sharing_out` what to begin with."""
+"""What a whole run took, by folder and by file: so that who makes it shorter knows where to begin, and `file_scheduling` what to begin with."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import pytest
 
-SHOWN = 25
+MAX_FILES = 25
 
 
 def seconds_by_file(reports: Iterable[object]) -> Counter[str]:
@@ -24,5 +24,5 @@ def lines(seconds: Counter[str]) -> Iterator[str]:
         folders["/".join(file.split("/")[1:-1]) or "tests"] += took
     for folder, took in folders.most_common():
         yield f"{took / 60:6.1f} min  {folder}"
-    for file, took in seconds.most_common(SHOWN):
+    for file, took in seconds.most_common(MAX_FILES):
         yield f"{took:6.0f} s    {file}"

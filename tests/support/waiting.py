@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from nats.js.errors import NotFoundError
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 """The end of waiting where something is certain to come: far beyond what it takes on a busy machine, and free where it comes."""
 
 Claim = Callable[[], object | Awaitable[object]]
 
 
-async def eventually(claim: Claim, timeout_s: float = PATIENCE_S, every_s: float = 0.05) -> None:
+async def eventually(claim: Claim, timeout_s: float = TIMEOUT_S, every_s: float = 0.05) -> None:
     """Returns once the claim holds; fails with the claim's name when it does not in time.
 
     A claim about something that is not there yet (IndexError, KeyError, a message not yet in its stream) does not

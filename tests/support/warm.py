@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from tests.support.warm_parent import TOLD_BYTES
+from tests.support.warm_parent import STATUS_BYTES
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_TORCH = {"MUSTER_WORKER__WARM": "muster._trial"}
@@ -24,8 +24,8 @@ WITHOUT_TORCH = {"MUSTER_WORKER__WARM": "muster._trial"}
 class Forked:
     """A process that is no child of this one: its parent tells of it."""
 
-    def __init__(self, told: int) -> None:
-        self._told = told
+    def __init__(self, status_pipe: int) -> None:
+        self._status_pipe = status_pipe
         self._returncode: int | None = None
         self.pid = self._read()
 
@@ -47,35 +47,35 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def _look(self, timeout_s: float) -> int | None:
-        if not select.select([self._told], [], [], timeout_s)[0]:
+        if not select.select([self._status_pipe], [], [], timeout_s)[0]:
             return None
         self._returncode = self._read()
-        os.close(self._told)
+        os.close(self._status_pipe)
         return self._returncode
 
     def _read(self) -> int:
-        word = os.read(self._told, TOLD_BYTES)
-        assert word, "a warm parent has ended; what it wrote is above"
-        return int(word)
+        text = os.read(self._status_pipe, STATUS_BYTES)
+        assert text, "a warm parent has ended; what it wrote is above"
+        return int(text)
 
 
 class Warm(Forked):
     """With the words of `asyncio.subprocess.Process`."""
 
-    def __init__(self, told: int, stderr: asyncio.StreamReader | None = None) -> None:
-        super().__init__(told)
+    def __init__(self, status_pipe: int, stderr: asyncio.StreamReader | None = None) -> None:
+        super().__init__(status_pipe)
         self.stderr = stderr
 
     async def wait(self) -> int:
         """Return its exit code, when it has one."""
         while (code := self.returncode) is None:
-            await self._is_told()
+            await self._wait_for_status()
         return code
 
-    async def _is_told(self) -> None:
+    async def _wait_for_status(self) -> None:
         loop = asyncio.get_running_loop()
         readable = asyncio.Event()
-        watched = os.dup(self._told)  # a loop knows one reader of a descriptor, and several may wait
+        watched = os.dup(self._status_pipe)  # a loop knows one reader of a descriptor, and several may wait
         loop.add_reader(watched, readable.set)
         try:
             await readable.wait()
@@ -108,9 +108,9 @@ class Parent:
 
     def __init__(self, program: str) -> None:
         self._control, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        words = [sys.executable, "-m", "tests.support.warm_parent", program]
+        command = [sys.executable, "-m", "tests.support.warm_parent", program]
         with its:
-            self._process = subprocess.Popen(words, stdin=its.fileno(), cwd=ROOT)
+            self._process = subprocess.Popen(command, stdin=its.fileno(), cwd=ROOT)
 
     def fork(
         self,
@@ -123,16 +123,16 @@ class Parent:
         given: int | None = None,
     ) -> int:
         """Start one process, with nothing on its standard input unless that is given; returns where its id and its end are told."""
-        told, telling = os.pipe()
+        status_pipe, status_writer = os.pipe()
         nothing = os.open(os.devnull, os.O_RDONLY)
         asked = {"arguments": arguments, "folder": str(folder), "environment": dict(environment)}
         try:
             standard = (nothing if given is None else given, output, errors)
-            socket.send_fds(self._control, [json.dumps(asked).encode()], [*standard, telling])
+            socket.send_fds(self._control, [json.dumps(asked).encode()], [*standard, status_writer])
         finally:
-            os.close(telling)
+            os.close(status_writer)
             os.close(nothing)
-        return told
+        return status_pipe
 
 
 @cache
@@ -148,22 +148,22 @@ async def start(
     errors: IO[bytes] | None = None,
 ) -> Warm:
     """Start `python -m PROGRAM` in the repository's folder; what it says goes where ours goes, unless it is told otherwise."""
-    told = parent_of(program).fork(
+    status_pipe = parent_of(program).fork(
         environment, output.fileno() if output else 1, errors.fileno() if errors else 2
     )
-    return await asyncio.to_thread(Warm, told)
+    return await asyncio.to_thread(Warm, status_pipe)
 
 
-async def start_heard(program: str, environment: Mapping[str, str]) -> Warm:
+async def start_with_stderr(program: str, environment: Mapping[str, str]) -> Warm:
     """The same, with its standard error read from `stderr`."""
     reading, writing = os.pipe()
-    told = parent_of(program).fork(environment, 1, writing)
+    status_pipe = parent_of(program).fork(environment, 1, writing)
     os.close(writing)
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb")
     )
-    return await asyncio.to_thread(Warm, told, reader)
+    return await asyncio.to_thread(Warm, status_pipe, reader)
 
 
 def start_here(program: str, environment: Mapping[str, str], log: IO[bytes]) -> WarmHere:

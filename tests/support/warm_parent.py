@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 from shared.runtime import faults
 
 MOST_BYTES = 1 << 20
-TOLD_BYTES = 12
+STATUS_BYTES = 12
 """Of one number on the pipe: an id, then an exit code."""
 OF_COMMANDS = (
     "muster.cli",
@@ -35,8 +35,8 @@ OF_COMMANDS = (
 """What the command line imports once a command runs."""
 
 
-def told(number: int) -> bytes:
-    return str(number).rjust(TOLD_BYTES).encode()
+def encode_status(number: int) -> bytes:
+    return str(number).rjust(STATUS_BYTES).encode()
 
 
 def import_parts(program: str) -> None:
@@ -75,13 +75,13 @@ def fork_when_asked(control: socket.socket) -> None:
 
 def become(asked: dict[str, Any], *descriptors: int) -> None:
     """Fork once more, return in the child, and stay to tell of its end: only who forked a process learns its exit code."""
-    *standard, told_on = descriptors
+    *standard, status_pipe = descriptors
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     child = os.fork()
     if child != 0:
         for descriptor in standard:
             os.close(descriptor)
-        attend(child, told_on)
+        attend(child, status_pipe)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, descriptor in enumerate(standard):
         os.dup2(descriptor, number)
@@ -94,10 +94,10 @@ def become(asked: dict[str, Any], *descriptors: int) -> None:
     faults.configure(os.environ.get(faults.VARIABLE, ""))  # the only thing that is read of it at import
 
 
-def attend(child: int, told_on: int) -> NoReturn:
-    os.write(told_on, told(child))
+def attend(child: int, status_pipe: int) -> NoReturn:
+    os.write(status_pipe, encode_status(child))
     _, status = os.waitpid(child, 0)
-    os.write(told_on, told(os.waitstatus_to_exitcode(status)))
+    os.write(status_pipe, encode_status(os.waitstatus_to_exitcode(status)))
     os._exit(0)
 
 

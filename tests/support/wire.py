@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor as Field
 from hypothesis import strategies as st
 
 VARINT, FIXED64, BYTES = 0, 1, 2
-WORDS = (
+TEXTS = (
     "", "1", "1.1", "default", "admin", "x", "current", "latest", "none", "a:b", "-1", "%", "\0", "..",
     "01987cc5-0000-7000-8000-000000000000", "2030-01-01T00:00:00Z", "0" * 64, "name: x\n", "{" * 100, "(" * 50, "A" * 70_000,
 )  # fmt: skip
@@ -91,7 +91,7 @@ def _field(field: Field, depth: int) -> st.SearchStrategy[bytes]:
 def _values(field: Field, depth: int) -> tuple[int, st.SearchStrategy[bytes]]:
     match field.type:
         case Field.TYPE_STRING:
-            texts = st.one_of(st.sampled_from(WORDS), st.sampled_from(WORDS), st.text(max_size=40))
+            texts = st.one_of(st.sampled_from(TEXTS), st.sampled_from(TEXTS), st.text(max_size=40))
             plain = texts.map(lambda text: text.encode("utf-8", "replace"))
             return BYTES, st.one_of(plain, plain, plain, plain, st.sampled_from(NO_TEXT))
         case Field.TYPE_BYTES:

@@ -49,15 +49,15 @@ def _start(environment: ProcessEnvironment, defaults: Mapping[str, Json]) -> Tri
     # With the user's own launcher, only the first process on each machine reports to the worker.
     folder = description.watch if environment.is_started_by_worker else ""
     timings = start_timings(folder, environment.local_rank, description.profiling)
-    heart = HeartbeatWriter(folder, environment.local_rank, timings)
-    started_size = 1 if environment.stands_by else description.size
+    heartbeat = HeartbeatWriter(folder, environment.local_rank, timings)
+    started_size = 1 if environment.size_to_join else description.size
     gang = join_gang(description.distributed, started_size, environment)
     channel = None
     if (gang.rank if gang else environment.rank) == 0:
         channel = Channel(description, environment.trial_path, environment.token)
         channel.start()
-    started = Trial(description, environment, channel, gang, heart)
-    atexit.register(heart.end)  # runs after the next one: atexit calls in reverse order
+    started = Trial(description, environment, channel, gang, heartbeat)
+    atexit.register(heartbeat.end)  # runs after the next one: atexit calls in reverse order
     atexit.register(started.close)
     return started
 

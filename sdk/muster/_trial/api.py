@@ -65,25 +65,25 @@ class Trial(MediaMethods):
         self.seed = description.seed
         self.rank = gang.rank if gang else environment.rank
         self.local_rank = gang.local_rank if gang else environment.local_rank
-        self.size = gang.size if gang else environment.stands_by or description.size
+        self.size = gang.size if gang else environment.size_to_join or description.size
         self.slot_part = environment.slot_part
         latest = description.latest_checkpoint
         self.latest_checkpoint = Path(latest) if latest else None
         self._description = description
-        self._surroundings = environment
-        self._forming: GangReforming | None = None
+        self._environment = environment
+        self._reforming: GangReforming | None = None
         self._resizing: Resizing | None = None
         self._channel = channel
         self._gang = gang
-        self._heart = heartbeat
-        self._losses = NanGuard(description.on_nan, description.metric)
+        self._heartbeat = heartbeat
+        self._nan_guard = NanGuard(description.on_nan, description.metric)
         self._pid = os.getpid()
         self._console = standalone.Console()
         self._counts = channel or self._console
         own_channel = partial(Channel, description, environment.trial_path, environment.token)
         self._checkpoints = Checkpoints(description, gang, channel, self._console, own_channel)
         self._media = MediaSpoolWriter(description)
-        self._verdicts = SearchDecisions(channel)
+        self._decisions = SearchDecisions(channel)
         self._stopping = False
 
     @overload  # without overloads, type checkers pass `**losses` as `group`
@@ -103,13 +103,13 @@ class Trial(MediaMethods):
             Rejected: The step is not a whole number of at least 0, a metric is not a single number, the group name is invalid or
                 reserved, or a loss is NaN and the config sets `on_nan` to `fail` or `restart`.
         """
-        self._heart.beat()
+        self._heartbeat.beat()
         number, values = check_step(step), check_metrics(metrics)
-        self._heart.on_step(number)
+        self._heartbeat.on_step(number)
         named = TRAINING if group == TRAINING else check_group(group)
         if self.rank == 0:
             self._report(number, values, named)
-            self._losses.check(number, values)
+            self._nan_guard.check(number, values)
 
     def validate(self, step: int, **metrics: float) -> None:
         """Record validation metrics at `step`, on which the search decides. Only metrics of rank 0 are recorded.
@@ -121,9 +121,9 @@ class Trial(MediaMethods):
         Raises:
             Rejected: As for `report`.
         """
-        self._heart.beat()
+        self._heartbeat.beat()
         number, values = check_step(step), check_metrics(metrics)
-        self._heart.on_step(number)
+        self._heartbeat.on_step(number)
         if self.rank != 0:
             return
         validation = self._counts.validations + 1
@@ -135,8 +135,8 @@ class Trial(MediaMethods):
         if self._gang:
             self._gang.on_validation(at)
         if decision:
-            self._verdicts.expect(validation, at)
-        self._losses.check(number, values)
+            self._decisions.expect(validation, at)
+        self._nan_guard.check(number, values)
 
     def should_stop(self) -> bool:
         """Return whether to save a checkpoint and stop training now. True acknowledges the stop: save, then return.
@@ -144,8 +144,8 @@ class Trial(MediaMethods):
         With several ranks, every rank must call it equally often; all ranks get the same answer. After a validation on which the
         search decides, the call waits up to two seconds for the decision.
         """
-        self._heart.beat()
-        if self._forming and self._forming.is_due:
+        self._heartbeat.beat()
+        if self._reforming and self._reforming.is_due:
             return self._stopping  # the other ranks wait in the collective where this rank joins them
         if self._gang is None:
             self._on_agreed(GO_ON if self._stopping else self._answer())
@@ -187,7 +187,7 @@ class Trial(MediaMethods):
                 the run is restarted without counting as a failure; if it does, training may continue.
         """
         number = self._checkpoints.next_number()
-        with self._heart.busy(), self._checkpoints.write(number, step, metadata) as directory:
+        with self._heartbeat.busy(), self._checkpoints.write(number, step, metadata) as directory:
             yield directory
 
     @contextmanager
@@ -197,12 +197,12 @@ class Trial(MediaMethods):
         `checkpoint` blocks include it. It is not needed while Python code makes progress or a processor is busy: the worker sees
         that the rank is alive.
         """
-        with self._heart.busy():
+        with self._heartbeat.busy():
             yield
 
     def loading(self) -> AbstractContextManager[None]:
         """Measure the block as waiting for data, if the run is profiled. PyTorch loaders are measured automatically."""
-        return self._heart.timings.within(Activity.DATA) if self._heart.timings else nullcontext()
+        return self._heartbeat.timings.within(Activity.DATA) if self._heartbeat.timings else nullcontext()
 
     def distribute(
         self, model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
@@ -237,7 +237,7 @@ class Trial(MediaMethods):
 
     def close(self) -> None:
         """Send all pending reports; called automatically at exit."""
-        self._heart.close()
+        self._heartbeat.close()
         self._checkpoints.close()
         if self._channel and not self._channel.closed:
             self._channel.close()
@@ -252,8 +252,8 @@ class Trial(MediaMethods):
 
     def _on_agreed(self, answer: int) -> None:
         self._stopping = self._stopping or answer == STOP
-        if answer == FORM_ANEW and self._forming:
-            self._forming.is_due = True
+        if answer == FORM_ANEW and self._reforming:
+            self._reforming.is_due = True
 
     def _take_gang(self, gang: "RankGang") -> None:
         """Make this process a rank of another gang."""
@@ -264,9 +264,9 @@ class Trial(MediaMethods):
         """Rank 0: return the worker's current request, after a pending decision of the search."""
         channel = self._channel
         if channel is None:
-            return STOP if self._losses.have_ended else GO_ON
+            return STOP if self._nan_guard.have_ended else GO_ON
         channel.glance()
-        self._verdicts.wait()
-        if channel.signal != "run" or self._losses.have_ended:
+        self._decisions.wait()
+        if channel.signal != "run" or self._nan_guard.have_ended:
             return STOP
-        return FORM_ANEW if self._forming and self._forming.has_new_generation() else GO_ON
+        return FORM_ANEW if self._reforming and self._reforming.has_new_generation() else GO_ON

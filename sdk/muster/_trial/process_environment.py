@@ -24,7 +24,7 @@ class ProcessEnvironment:
     Attributes:
         slot_part: Share of a slot, 1 for whole slots.
         generation: Generation of the elastic gang for which the process was started; 0 if the size is fixed.
-        stands_by: Size of the running gang that the process will join; 0 if it joins none.
+        size_to_join: Size of the running gang that the process will join; 0 if it joins none.
     """
 
     trial_path: str
@@ -35,7 +35,7 @@ class ProcessEnvironment:
     launched: Launched | None
     slot_part: float
     generation: int
-    stands_by: int
+    size_to_join: int
     variables: dict[str, str]
 
     @property
@@ -56,7 +56,7 @@ def load_process_environment() -> ProcessEnvironment:
         launched=_find_launched(variables),
         slot_part=float(variables.get(wire.ENV_SLOT_SHARE, "1")),
         generation=int(variables.get(wire.ENV_GENERATION, "0")),
-        stands_by=int(variables.get(wire.ENV_STANDBY, "0")),
+        size_to_join=int(variables.get(wire.ENV_STANDBY, "0")),
         variables=variables,
     )
 

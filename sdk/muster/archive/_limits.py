@@ -11,7 +11,7 @@ MAX_HEADER_BYTES = 64 * 1024
 """Maximum header of one entry: names and attributes are read into memory."""
 MAX_HEADERS = 4
 """Maximum headers before one entry: a long name, a long link, attributes of the entry, and global attributes."""
-_MAX_SHOWN_CHARS = 80
+_MAX_PRINTED_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def check_unique(name: str, is_directory: bool, seen: dict[str, bool]) -> None:
 
 def abbreviate_name(name: str) -> str:
     """Abbreviate a name for an error message."""
-    return repr(name[:_MAX_SHOWN_CHARS])
+    return repr(name[:_MAX_PRINTED_CHARS])
 
 
 def check_count(count: int, limits: ArchiveLimits) -> None:

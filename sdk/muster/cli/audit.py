@@ -60,7 +60,7 @@ def list_records(
         (one.sequence, one.at, one.actor, one.operation, one.entity, _outcome(one), one.address)
         for one in found
     )
-    columns = ("record", "at", "who", "did", "to", "outcome", "from")
+    columns = ("record", "time", "actor", "operation", "entity", "outcome", "address")
     emit(found, lambda: table(columns, rows, "no audit records match"))
 
 

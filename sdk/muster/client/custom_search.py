@@ -98,7 +98,7 @@ class _Requests:
     def look(self) -> models.DrivenSearch:
         return self._transport.get(models.DrivenSearch, self._path)
 
-    def tell(self, operations: Sequence[JsonValue], acknowledge: int | None) -> None:
+    def send(self, operations: Sequence[JsonValue], acknowledge: int | None) -> None:
         body: JsonObject = {"operations": list(operations), "driver": self._driver}
         if acknowledge is not None:
             body["acknowledge"] = acknowledge
@@ -129,7 +129,7 @@ class _Requests:
         retry_limit = RetryDeadline()
         while True:
             try:
-                return self.tell(operations, acknowledge)
+                return self.send(operations, acknowledge)
             except Transient as error:
                 retry_limit.wait_or_raise(error)
             except Conflict as error:
@@ -143,13 +143,13 @@ class Search(_Actions):
 
     def __init__(self, transport: Transport, experiment: Reference, driver: str | None = None) -> None:
         super().__init__()
-        self._exchange = _Requests(transport, experiment, driver)
+        self._requests = _Requests(transport, experiment, driver)
 
     def look(self) -> models.DrivenSearch:
         """Return the driver of the search and its number of unacknowledged events."""
-        return self._exchange.look()
+        return self._requests.look()
 
-    def tell(self, acknowledge: int | None = None) -> None:
+    def tell(self, acknowledge: int | None = None) -> None:  # glossary: allowed
         """Send the pending operations atomically.
 
         Args:
@@ -159,11 +159,11 @@ class Search(_Actions):
             Rejected: An operation is invalid; the error's place names it.
             Conflict: A key belongs to another trial, or the experiment has ended.
         """
-        self._exchange.tell(self._taken(), acknowledge)
+        self._requests.send(self._taken(), acknowledge)
 
     def history(self) -> Iterator[models.SearchEvent]:
         """Yield the acknowledged events in order, to restore the state of a program that stores none."""
-        return self._exchange.history()
+        return self._requests.history()
 
     def events(self) -> Iterator[models.SearchEvent]:
         """Yield events in order, from the first unacknowledged one, until the experiment has ended.
@@ -175,13 +175,13 @@ class Search(_Actions):
             Rejected: An operation is invalid.
             Conflict: A key belongs to another trial: another program may be driving this search.
         """
-        self._exchange.answer(self._taken(), None)
+        self._requests.answer(self._taken(), None)
         after: int | None = None
         while True:
-            page = self._exchange.page(after)
+            page = self._requests.page(after)
             for event, acknowledge in _answered(page):
                 yield event
-                self._exchange.answer(self._taken(), acknowledge)
+                self._requests.answer(self._taken(), acknowledge)
             if page.over:
                 return
             after = page.after
@@ -192,29 +192,29 @@ class AsyncSearch(_Actions):
 
     def __init__(self, transport: Transport, experiment: Reference, driver: str | None = None) -> None:
         super().__init__()
-        self._exchange = _Requests(transport, experiment, driver)
+        self._requests = _Requests(transport, experiment, driver)
 
     async def look(self) -> models.DrivenSearch:
         """Return the driver of the search and its number of unacknowledged events."""
-        return await asyncio.to_thread(self._exchange.look)
+        return await asyncio.to_thread(self._requests.look)
 
-    async def tell(self, acknowledge: int | None = None) -> None:
+    async def tell(self, acknowledge: int | None = None) -> None:  # glossary: allowed
         """Send the pending operations; see `Search.tell`."""
-        await asyncio.to_thread(self._exchange.tell, self._taken(), acknowledge)
+        await asyncio.to_thread(self._requests.send, self._taken(), acknowledge)
 
     async def history(self) -> list[models.SearchEvent]:
         """Return the acknowledged events in order."""
-        return await asyncio.to_thread(lambda: list(self._exchange.history()))
+        return await asyncio.to_thread(lambda: list(self._requests.history()))
 
     async def events(self) -> AsyncIterator[models.SearchEvent]:
         """Yield events; see `Search.events`."""
-        await asyncio.to_thread(self._exchange.answer, self._taken(), None)
+        await asyncio.to_thread(self._requests.answer, self._taken(), None)
         after: int | None = None
         while True:
-            page = await asyncio.to_thread(self._exchange.page, after)
+            page = await asyncio.to_thread(self._requests.page, after)
             for event, acknowledge in _answered(page):
                 yield event
-                await asyncio.to_thread(self._exchange.answer, self._taken(), acknowledge)
+                await asyncio.to_thread(self._requests.answer, self._taken(), acknowledge)
             if page.over:
                 return
             after = page.after

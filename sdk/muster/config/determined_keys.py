@@ -26,7 +26,7 @@ class Key:
 
     Attributes:
         path: Path of the key from the top.
-        says: What happens instead and what to do; follows the key's name in a warning.
+        message: Effect of the key in Muster and the remedy; follows the key's name in a warning.
         holds: Keys below it, handled in the same way.
         harmless: Values that request nothing and give no warning. Null and empty values are always harmless.
         is_deprecated: Whether Determined 0.38 deprecates the key or accepts it only for old configs.
@@ -34,8 +34,8 @@ class Key:
     """
 
     path: tuple[str, ...]
-    fate: Translation
-    says: str = ""
+    translation: Translation
+    message: str = ""
     holds: tuple[str, ...] = ()
     harmless: tuple[JsonValue, ...] = ()
     is_deprecated: bool = False
@@ -59,15 +59,16 @@ _OWN = "trials of Determined do not exist here; set searcher.source_checkpoint_u
 
 def _keys(
     section: str,
-    fate: Translation,
+    translation: Translation,
     *names: str,
-    says: str = "",
+    message: str = "",
     is_deprecated: bool = False,
     is_secret: bool = False,
 ) -> tuple[Key, ...]:
     above = (section,) if section else ()
     return tuple(
-        Key((*above, name), fate, says, is_deprecated=is_deprecated, is_secret=is_secret) for name in names
+        Key((*above, name), translation, message, is_deprecated=is_deprecated, is_secret=is_secret)
+        for name in names
     )
 
 
@@ -115,9 +116,9 @@ KEYS: tuple[Key, ...] = (
     Key(("resources", "shm_size"), _NOTHING, f"{_NO_CONTAINER}; they use the machine's shared memory, whose size is fixed; remove the key"),
     Key(("resources", "devices"), _REFUSED, f"{_NO_CONTAINER}, and devices cannot be mapped; remove the key, and use the device's path on the "
         "machine in your script", ("host_path", "container_path", "mode")),
-    *_keys("resources", _NOTHING, "native_parallel", says="resources.slots_per_trial replaces it; remove the key", is_deprecated=True),
-    *_keys("resources", _NOTHING, "slots", says="resources.slots_per_trial replaces it; remove the key", is_deprecated=True),
-    *_keys("resources", _NOTHING, "agent_label", says="Determined ignored it too; list required labels of workers in "
+    *_keys("resources", _NOTHING, "native_parallel", message="resources.slots_per_trial replaces it; remove the key", is_deprecated=True),
+    *_keys("resources", _NOTHING, "slots", message="resources.slots_per_trial replaces it; remove the key", is_deprecated=True),
+    *_keys("resources", _NOTHING, "agent_label", message="Determined ignored it too; list required labels of workers in "
            "resources.required_labels", is_deprecated=True),
     Key(("environment", "environment_variables"), _TRANSLATED,
         "one list for all slot kinds; the variables of resources.slot_kind are used, else those of cuda", ("cpu", "cuda", "rocm", "gpu")),
@@ -135,13 +136,13 @@ KEYS: tuple[Key, ...] = (
     Key(("environment", "pbs"), _NOTHING, _MACHINES, is_deprecated=True),
     *_keys("checkpoint_storage", _SAME, "save_experiment_best", "save_trial_best", "save_trial_latest"),
     *_keys("checkpoint_storage", _NOTHING, "type", "bucket", "prefix", "endpoint_url", "host_path", "storage_path", "propagation", "container",
-           "account_url", "container_path", "checkpoint_path", "tensorboard_path", "user", "hdfs_url", "hdfs_path", says=_STORED),
-    *_keys("checkpoint_storage", _NOTHING, "access_key", "secret_key", "connection_string", "credential", says=_NOT_STORED, is_secret=True),
+           "account_url", "container_path", "checkpoint_path", "tensorboard_path", "user", "hdfs_url", "hdfs_path", message=_STORED),
+    *_keys("checkpoint_storage", _NOTHING, "access_key", "secret_key", "connection_string", "credential", message=_NOT_STORED, is_secret=True),
     Key(("reproducibility", "experiment_seed"), _SAME),
     *_keys("optimizations", _SAME, "aggregation_frequency", "average_aggregated_gradients", "gradient_compression",
            "tensor_fusion_threshold", is_deprecated=True),
     *_keys("optimizations", _TRANSLATED, "tensor_fusion_cycle_time", "auto_tune_tensor_fusion", is_deprecated=True,
-           says="it applies to Horovod only; it is removed for other values of `distributed`"),
+           message="it applies to Horovod only; it is removed for other values of `distributed`"),
     Key(("optimizations", "average_training_metrics"), _NOTHING, "only metrics of rank 0 are recorded; average them in your script", harmless=(True,),
         is_deprecated=True),
     Key(("optimizations", "mixed_precision"), _NOTHING, f"{_IN_SCRIPT}: torch.autocast", harmless=("O0",), is_deprecated=True),
@@ -154,7 +155,7 @@ KEYS: tuple[Key, ...] = (
     Key(("searcher", "max_length"), _TRANSLATED, _LENGTH, ("batches", "records", "epochs"), is_deprecated=True),
     Key(("searcher", "source_trial_id"), _REFUSED, _OWN),
     *_keys("searcher", _TRANSLATED, "num_rounds", "length_per_round", "replace_function", "explore_function", is_deprecated=True,
-           says="rewritten to time_metric, interval, max_time, truncate_fraction, resample_probability and perturb_factor"),
+           message="rewritten to time_metric, interval, max_time, truncate_fraction, resample_probability and perturb_factor"),
 )  # fmt: skip
 """In the order of the sections of `docs/determined.md`. Every TRANSLATED key has a function in `determined_translation`."""
 

@@ -68,10 +68,11 @@ def translate(root: Mapping[str, JsonValue]) -> Translated:
     _population(translated)
     translated.has_secret = bool(translated.section("data").get("secrets"))
     for key in KEYS:
-        if key.fate is Translation.WITHOUT_EFFECT:
+        if key.translation is Translation.WITHOUT_EFFECT:
             _leave_out(translated, key)
         elif (
-            key.fate is Translation.REFUSED and translated.section(*key.path[:-1]).get(key.path[-1]) in _EMPTY
+            key.translation is Translation.REFUSED
+            and translated.section(*key.path[:-1]).get(key.path[-1]) in _EMPTY
         ):
             translated.section(*key.path[:-1]).pop(key.path[-1], None)
     for name in ("integrations", "internal"):
@@ -87,7 +88,7 @@ def _leave_out(translated: Translated, key: Key) -> None:
     value = section.pop(key.path[-1])
     if value in _EMPTY or value in key.harmless or _is_nothing(value):
         return
-    translated.warn(key.name, key.says)
+    translated.warn(key.name, key.message)
     translated.has_secret = translated.has_secret or key.is_secret
 
 
@@ -106,7 +107,7 @@ def _entrypoint(translated: Translated) -> None:
     else:
         return
     translated.root.setdefault("distributed", _TOGETHER[found[1]])
-    translated.warn("entrypoint", BY_PATH[("entrypoint",)].says)
+    translated.warn("entrypoint", BY_PATH[("entrypoint",)].message)
     _without_horovod(translated)
 
 
@@ -115,7 +116,7 @@ def _without_horovod(translated: Translated) -> None:
     for name, default in _HOROVODS.items():
         if translated.root["distributed"] != "horovod" and section.get(name) not in (None, default):
             del section[name]
-            translated.warn(f"optimizations.{name}", BY_PATH["optimizations", name].says)
+            translated.warn(f"optimizations.{name}", BY_PATH["optimizations", name].message)
 
 
 def _names(translated: Translated) -> None:
@@ -125,7 +126,7 @@ def _names(translated: Translated) -> None:
     full_name = translated.root.get("name")
     if isinstance(full_name, str) and len(full_name) > _NAME_LENGTH:
         translated.root["name"] = full_name[:_NAME_LENGTH]
-        translated.warn("name", BY_PATH[("name",)].says)
+        translated.warn("name", BY_PATH[("name",)].message)
     given = translated.root.get("labels")
     labels = sorted(given) if isinstance(given, dict) else given
     if isinstance(labels, list) and all(isinstance(label, str) for label in labels):
@@ -188,7 +189,7 @@ def _log_days(translated: Translated) -> None:
     if section.get("log_retention_days") == 0:
         section["log_retention_days"] = 1
         translated.warn(
-            "retention_policy.log_retention_days", BY_PATH["retention_policy", "log_retention_days"].says
+            "retention_policy.log_retention_days", BY_PATH["retention_policy", "log_retention_days"].message
         )
 
 
@@ -211,7 +212,7 @@ def _length(translated: Translated) -> None:
             f"translated to time_metric: {length[0]} and max_time: {length[1]}; set these keys, and report {length[0]} in the script",
         )
     else:
-        translated.warn("searcher.max_length", BY_PATH["searcher", "max_length"].says)
+        translated.warn("searcher.max_length", BY_PATH["searcher", "max_length"].message)
 
 
 def _read_length(given: JsonValue) -> tuple[str, int] | None:
@@ -239,4 +240,4 @@ def _population(translated: Translated) -> None:
     for name in ("replace_function", "explore_function"):
         if isinstance(more := section.pop(name, None), dict):
             section.update(more)
-    translated.warn("searcher.num_rounds", BY_PATH["searcher", "num_rounds"].says)
+    translated.warn("searcher.num_rounds", BY_PATH["searcher", "num_rounds"].message)

@@ -74,7 +74,7 @@ class ExperimentConfig(Section):
 
     refused: ClassVar[Mapping[str, str]] = {
         "template": "pass it on the command line: `muster experiment create --template NAME`",
-        "bind_mounts": BY_PATH[("bind_mounts",)].says,
+        "bind_mounts": BY_PATH[("bind_mounts",)].message,
     }
 
     name: str | None = Field(default=None, min_length=1, max_length=128)

@@ -73,7 +73,7 @@ def validate_document(document: Document) -> ExperimentConfig:
 def read_document(document: Document) -> LoadedConfig:
     """Validate `document`, which is not changed, against the schema; raises `Rejected` as `load_config` does."""
     translated = translate(document.root)
-    config = _validated(Document(translated.root, document.places))
+    config = _validated(Document(translated.root, document.positions))
     return LoadedConfig(config, tuple(translated.warnings), translated.has_secret)
 
 

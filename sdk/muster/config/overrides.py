@@ -28,9 +28,9 @@ def _apply(document: Document, override: str) -> None:
         raise Rejected("invalid_override", f"'{override}' does not have the form key.path=value", place)
     value = read_value(text, place)
     path = _assign(document.root, keys, value, place)
-    for known in [known for known in document.places if known[: len(path)] == path]:
-        del document.places[known]
-    document.places[path] = f"set by {place}"
+    for known in [known for known in document.positions if known[: len(path)] == path]:
+        del document.positions[known]
+    document.positions[path] = f"set by {place}"
 
 
 def _assign(root: dict[str, JsonValue], keys: list[str], value: JsonValue, place: str) -> Path:

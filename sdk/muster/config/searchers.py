@@ -260,7 +260,7 @@ class Custom(_Many):
 
     Attributes:
         time_metric: Unit in which your program sets the length of trials; `step` is the step itself.
-        undecided: What a trial does when it reaches the set length before the program decides: `park` saves and releases its
+        undecided: Behavior of a trial that reaches the set length before the program decides: `park` saves and releases its
             slots; `train` continues training.
         driver_timeout: Seconds without a request of the program or any other event after which the search ends with its best
             result; null disables the timeout.

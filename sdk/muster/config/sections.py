@@ -73,7 +73,7 @@ class Resources(Section):
         excluded_workers: Ids of workers that must not be used.
     """
 
-    refused: ClassVar[Mapping[str, str]] = {"devices": BY_PATH["resources", "devices"].says}
+    refused: ClassVar[Mapping[str, str]] = {"devices": BY_PATH["resources", "devices"].message}
 
     slots_per_trial: SlotsPerTrial = 1
     max_slots: int | None = Field(default=None, ge=1, le=1_000_000)

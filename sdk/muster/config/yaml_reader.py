@@ -28,13 +28,13 @@ class Document:
     """A mapping of plain values and the position of each path in its source."""
 
     root: dict[str, JsonValue]
-    places: dict[Path, str] = field(default_factory=dict)
+    positions: dict[Path, str] = field(default_factory=dict)
 
     def place(self, path: Path) -> str:
         """Return the position of a path, such as `hyperparameters.lr.minval, line 3, column 7`, as far as it is known."""
         name = dotted(path)
         for end in range(len(path), -1, -1):
-            if (where := self.places.get(path[:end])) is not None:
+            if (where := self.positions.get(path[:end])) is not None:
                 return f"{name}, {where}" if name else where
         return name or "the config"
 
@@ -71,7 +71,7 @@ def read_text(text: str | bytes) -> Document:
             "the config must be a mapping of keys to values",
             "line 1, column 1",
         )
-    return Document(root, reader.places)
+    return Document(root, reader.positions)
 
 
 def read_value(text: str, place: str) -> JsonValue:
@@ -150,7 +150,7 @@ class _Reader:
     """Builds values from YAML events; MAX_DEPTH bounds the recursion."""
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
-        self.places: dict[Path, str] = {}
+        self.positions: dict[Path, str] = {}
         self._events = events
         self._budget = _Budget()
 
@@ -173,7 +173,7 @@ class _Reader:
         where = _where(event.start_mark)
         self._refuse_indirection(event, where)
         self._budget.spend(len(path), where)
-        self.places.setdefault(path, where)
+        self.positions.setdefault(path, where)
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -198,7 +198,7 @@ class _Reader:
             check_scalar(key, where)
             if key in values:
                 raise Rejected("repeated_key", f"the key '{key}' is repeated", where)
-            self.places[(*path, key)] = where
+            self.positions[(*path, key)] = where
             values[key] = self._value(next(self._events), (*path, key))
         return values
 

@@ -67,7 +67,7 @@ class Resizing:
         self._has_joined = self._has_started = False
         self._broke_in, self._failures = 0, 0
         self._deferred_state: Any = None
-        trial._forming = self._forming = open_reforming(trial._surroundings)
+        trial._reforming = self._reforming = open_reforming(trial._environment)
 
     @property
     def is_deferred(self) -> bool:
@@ -86,12 +86,12 @@ class Resizing:
             # A rank that has just joined did not take part in the other ranks' synchronization.
             if not self._has_joined and self._trial.should_stop():
                 return False
-            if self._forming and self._forming.is_due:
+            if self._reforming and self._reforming.is_due:
                 self._join()
             elif not self._has_started and self._trial._gang:
                 self._share(self._trial._gang)
         self._has_joined, self._has_started = False, True
-        if self._forming and self._trial.rank == 0:
+        if self._reforming and self._trial.rank == 0:
             self._commits.keep(self._training.state_dict)
         return True
 
@@ -104,7 +104,7 @@ class Resizing:
 
     def restart(self) -> None:
         """Start another loop: the loss of a rank in it does not undo the previous loop."""
-        if self._forming and self._trial.rank == 0:
+        if self._reforming and self._trial.rank == 0:
             self._commits = _Commits()
             self._commits.keep(self._training.state_dict)
 
@@ -125,11 +125,11 @@ class Resizing:
 
     def _join(self) -> None:
         """Re-form the gang, and start from one state."""
-        assert self._forming is not None
+        assert self._reforming is not None
         began = time.monotonic()
         self._training.drop_gradients()
-        with self._trial._heart.busy():
-            gang = self._forming.join()
+        with self._trial._heartbeat.busy():
+            gang = self._reforming.join()
         before, self._has_joined = self._trial.size, True
         self._trial._take_gang(gang)
         self._share(gang)
@@ -157,12 +157,12 @@ class Resizing:
         if step > self._broke_in:
             self._broke_in, self._failures = step, 0
         no_copy = self._trial.rank == 0 and self._commits.last is None
-        if self._forming is None or no_copy or self._failures >= MAX_FAILURES_WITHOUT_PROGRESS:
+        if self._reforming is None or no_copy or self._failures >= MAX_FAILURES_WITHOUT_PROGRESS:
             raise error
         _log(f"the gang broke in step {step}; the remaining ranks re-form")
         if self._trial._gang:
             self._trial._gang.leave()
-        self._forming.on_broken()
+        self._reforming.on_broken()
         self._training.drop_gradients()
         if self._trial.rank == 0:
             # Copied, because optimizers modify the tensors that they load, and another rank may be lost before the next copy.

@@ -149,9 +149,9 @@ def _pruned(values: Record) -> Record:
 
 
 def _written(number: str, values: Record, warnings: tuple[str, ...], refusal: str) -> str:
-    said = [f"Experiment {number} of a Determined installation, imported with `muster import determined`."]
-    said += [f"It cannot be submitted: {refusal}"] if refusal else []
-    comment = "".join(f"# {' '.join(line.split())}\n" for line in (*said, *warnings))
+    header = [f"Experiment {number} of a Determined installation, imported with `muster import determined`."]
+    header += [f"It cannot be submitted: {refusal}"] if refusal else []
+    comment = "".join(f"# {' '.join(line.split())}\n" for line in (*header, *warnings))
     return comment + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)
 
 
@@ -245,5 +245,5 @@ def _unreachable(checkpoint: Record, address: tuple[str, ...], is_there: IsThere
 
 
 def _size(value: JsonValue) -> int:
-    said = text(value)
-    return int(said) if said.isdecimal() else 0
+    given = text(value)
+    return int(given) if given.isdecimal() else 0

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from muster._buffered_output import settle, tolerate_full_disk
 from muster.runtime import isolation, malloc_environment
-from muster.runtime.entrypoint import Command, Module, Script, read_entrypoint
+from muster.runtime.entrypoint import ExternalCommand, Module, Script, read_entrypoint
 from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full
 
 CANNOT_START = 126
@@ -39,7 +39,7 @@ def become_rank(launch: Launch) -> NoReturn:
         isolation.drop_privileges(launch.user, launch.group)
         interpreter = launch.interpreter or sys.executable
         entrypoint = read_entrypoint(launch.command, interpreter)
-        if isinstance(entrypoint, Command):
+        if isinstance(entrypoint, ExternalCommand):
             _execute(entrypoint.argv)
         elif launch.interpreter or isolation.shadowed_modules(launch.directory):
             _execute(_cold_argv(entrypoint, interpreter))

@@ -27,13 +27,13 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ExternalCommand:
     """Any other command, executed in a new program."""
 
     argv: tuple[str, ...]
 
 
-def read_entrypoint(command: str | Sequence[str], interpreter: str) -> Script | Module | Command:
+def read_entrypoint(command: str | Sequence[str], interpreter: str) -> Script | Module | ExternalCommand:
     """Parse a command. A list is taken as arguments; a string is parsed as a shell would.
 
     Python is recognised by the names `python`, `python3`, `python3.x` and the path of `interpreter`, with `-u` as the only flag;
@@ -41,29 +41,31 @@ def read_entrypoint(command: str | Sequence[str], interpreter: str) -> Script | 
     """
     if isinstance(command, str):
         if _SHELL_SIGNS.search(_without_quoted(command)) or _sets_variable(command):
-            return Command(("/bin/sh", "-c", command))
+            return ExternalCommand(("/bin/sh", "-c", command))
         try:
-            words = shlex.split(command)
+            arguments = shlex.split(command)
         except ValueError:
-            return Command(("/bin/sh", "-c", command))
+            return ExternalCommand(("/bin/sh", "-c", command))
     else:
-        words = list(command)
-    return _classify(words, command, interpreter)
+        arguments = list(command)
+    return _classify(arguments, command, interpreter)
 
 
-def _classify(words: list[str], command: str | Sequence[str], interpreter: str) -> Script | Module | Command:
-    if words and words[0].endswith(".py") and "/" not in words[0].lstrip("./"):
-        return Script(words[0], tuple(words[1:]))
-    if not words or not (_PYTHON.fullmatch(words[0]) or words[0] == interpreter):
-        return Command(("/bin/sh", "-c", command) if isinstance(command, str) else tuple(words))
-    rest = words[1:]
+def _classify(
+    arguments: list[str], command: str | Sequence[str], interpreter: str
+) -> Script | Module | ExternalCommand:
+    if arguments and arguments[0].endswith(".py") and "/" not in arguments[0].lstrip("./"):
+        return Script(arguments[0], tuple(arguments[1:]))
+    if not arguments or not (_PYTHON.fullmatch(arguments[0]) or arguments[0] == interpreter):
+        return ExternalCommand(("/bin/sh", "-c", command) if isinstance(command, str) else tuple(arguments))
+    rest = arguments[1:]
     while rest and rest[0] == "-u":
         rest = rest[1:]
     if len(rest) >= 2 and rest[0] == "-m":
         return Module(rest[1], tuple(rest[2:]))
     if rest and not rest[0].startswith("-") and PurePosixPath(rest[0]).suffix == ".py":
         return Script(rest[0], tuple(rest[1:]))
-    return Command((interpreter, *words[1:]))
+    return ExternalCommand((interpreter, *arguments[1:]))
 
 
 def _without_quoted(command: str) -> str:

@@ -1,6 +1,6 @@
 """A training loop for a model, data and two functions; it handles everything that makes a script a trial.
 
-`shares` shards batches, `gradients` exchanges gradients, `periods` schedules, `course` holds the progress, and
+`batch_shards` shards batches, `gradients` exchanges gradients, `periods` schedules, `training_progress` holds the progress, and
 `muster.elastic.resize` handles changes of the number of ranks.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from muster import Trial
 
 Metrics = Mapping[str, torch.Tensor | float]
-Step = Callable[[nn.Module, Any], torch.Tensor | Metrics]
+StepFunction = Callable[[nn.Module, Any], torch.Tensor | Metrics]
 Precision = Literal["fp32", "bf16", "fp16"]
 
 EACH_EPOCH = epochs(1)
@@ -61,8 +61,8 @@ class Trainer:
         trial: "Trial",
         model: nn.Module,
         optimizer: Optimizer,
-        train_step: Step | None = None,
-        validate_step: Step | None = None,
+        train_step: StepFunction | None = None,
+        validate_step: StepFunction | None = None,
         *,
         scheduler: LRScheduler | None = None,
         schedule_every: Period = EACH_EPOCH,

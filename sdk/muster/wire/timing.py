@@ -1,4 +1,4 @@
-"""Step timings of profiled ranks: one record per local rank in a file of the run, as in `wire.pulse`."""
+"""Step timings of profiled ranks: one record per local rank in a file of the run, as in `wire.heartbeat`."""
 
 import struct
 from collections.abc import Mapping

@@ -16,10 +16,10 @@ class TrialFile:
         best: Best value of the metric in earlier runs that this run continues.
         worker: Worker of this machine, for messages about a full disk.
         disk: Folder to free when the disk is full.
-        watch: Folder of `wire.pulse`.
+        watch: Folder of `wire.heartbeat`.
         media: Folder of `wire.spool`.
         tensorboard: Folder for event files.
-        takes_pixels: Whether the worker encodes raw pixels (`wire.pixels`).
+        takes_pixels: Whether the worker encodes raw pixels (`wire.png`).
     """
 
     socket: str

@@ -67,11 +67,11 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _legend(y: float) -> list[str]:
-    words = ((OURS, "ours"), (PEER, "peers"), (BOUND, "halving, ranked perfectly"))
+    groups = ((OURS, "ours"), (PEER, "peers"), (BOUND, "halving, ranked perfectly"))
     parts, x = [_text(LEFT, y, "seconds to the goal: median and 95 % interval")], LEFT + 310.0
-    for colour, word in words:
-        parts += [f'<circle cx="{x:.1f}" cy="{y - 4:.1f}" r="4" fill="{colour}"/>', _text(x + 9, y, word)]
-        x += 40 + 7 * len(word)
+    for colour, label in groups:
+        parts += [f'<circle cx="{x:.1f}" cy="{y - 4:.1f}" r="4" fill="{colour}"/>', _text(x + 9, y, label)]
+        x += 40 + 7 * len(label)
     return parts
 
 

@@ -45,9 +45,9 @@ class Box:
     worker: WorkerId
     intent: IntentId | None
     launched: datetime
-    shown_ms: int
+    listed_from_ms: int
     ended: datetime | None = None
-    end_shown_ms: int = 0
+    listed_until_ms: int = 0
 
 
 @dataclass
@@ -75,7 +75,7 @@ class FaultyCloud:
         now_ms = self.agenda.now_ms
         found: dict[WorkerId, list[Box]] = {}
         for box in self.boxes.values():
-            is_left_out = box.shown_ms > now_ms and not self.is_calm
+            is_left_out = box.listed_from_ms > now_ms and not self.is_calm
             if not is_left_out and not self._happens(0.03):
                 found.setdefault(box.worker, []).append(box)
         return {worker: self._sighting(boxes) for worker, boxes in found.items()}
@@ -115,18 +115,18 @@ class FaultyCloud:
         """It is paid for until now."""
         if box.ended is None:
             box.ended = self.agenda.now
-            box.end_shown_ms = self.agenda.now_ms + self.chance.randrange(LOOK_LATE_MS)
+            box.listed_until_ms = self.agenda.now_ms + self.chance.randrange(LOOK_LATE_MS)
             self.ends(box.worker)
 
     def add(self, worker: WorkerId, intent: IntentId | None) -> Box:
         """A machine that begins to cost now."""
-        shown_ms = self.agenda.now_ms + self.chance.randrange(LOOK_LATE_MS)
-        box = Box(f"i-{len(self.boxes)}", worker, intent, self.agenda.now, shown_ms)
+        listed_from_ms = self.agenda.now_ms + self.chance.randrange(LOOK_LATE_MS)
+        box = Box(f"i-{len(self.boxes)}", worker, intent, self.agenda.now, listed_from_ms)
         self.boxes[box.id] = box
         return box
 
     @property
-    def standing(self) -> list[Box]:
+    def running(self) -> list[Box]:
         return [box for box in self.boxes.values() if box.ended is None]
 
     def _make_all(self, intent: Intent) -> None:
@@ -162,7 +162,7 @@ class FaultyCloud:
             self.end(box)
 
     def _sighting(self, boxes: list[Box]) -> Sighting:
-        there = [box for box in boxes if box.ended is None or self.agenda.now_ms < box.end_shown_ms]
+        there = [box for box in boxes if box.ended is None or self.agenda.now_ms < box.listed_until_ms]
         if there:
             first, extras = there[0], tuple(box.id for box in there[1:])
             return Sighting(

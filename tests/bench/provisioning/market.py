@@ -42,7 +42,7 @@ class Market(CloudBehavior):
     until_ms: int = 48 * HOUR_MS
     boot_ms: int = round(BOOT_S * 1000)
     courses: dict[Key, Sequence[float]] = field(default_factory=dict, compare=False)
-    turns: dict[Key, Sequence[int]] = field(default_factory=dict, compare=False)
+    changes_ms: dict[Key, Sequence[int]] = field(default_factory=dict, compare=False)
     priced: dict[int, tuple[PoolSpec, PoolSpec]] = field(default_factory=dict, compare=False)
     """What was asked last, by the step of the prices: the definition, and the same with them."""
 
@@ -67,19 +67,19 @@ class Market(CloudBehavior):
 
     def is_short(self, offer: Offer, now_ms: int) -> bool:
         """Whether nothing of it is sold now."""
-        return bisect_right(self._turns_of(_key(offer)), now_ms) % 2 == 1
+        return bisect_right(self._changes_of(_key(offer)), now_ms) % 2 == 1
 
     def short_at(self, offer: Offer, now_ms: int) -> int | None:
         """When it will be short next, from a moment at which it is not."""
-        turns = self._turns_of(_key(offer))
-        at = bisect_right(turns, now_ms)
-        return turns[at] if at < len(turns) and at % 2 == 0 else None
+        changes_ms = self._changes_of(_key(offer))
+        at = bisect_right(changes_ms, now_ms)
+        return changes_ms[at] if at < len(changes_ms) and at % 2 == 0 else None
 
     def opens_within(self, offer: Offer, now_ms: int, span_ms: int) -> bool:
         """Whether a shortage of now is over so soon."""
-        turns = self._turns_of(_key(offer))
-        at = bisect_right(turns, now_ms)
-        return at % 2 == 1 and at < len(turns) and turns[at] < now_ms + span_ms
+        changes_ms = self._changes_of(_key(offer))
+        at = bisect_right(changes_ms, now_ms)
+        return at % 2 == 1 and at < len(changes_ms) and changes_ms[at] < now_ms + span_ms
 
     def prices(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
         step = now_ms // STEP_MS
@@ -135,18 +135,18 @@ class Market(CloudBehavior):
             yield on_demand * share if purchase == "spot" else on_demand
             away = away * keeps + chance.gauss(0, DEVIATION * sqrt(1 - keeps**2))
 
-    def _turns_of(self, key: Key) -> Sequence[int]:
+    def _changes_of(self, key: Key) -> Sequence[int]:
         """The moments at which it becomes short and is so no more, by turns."""
-        if key not in self.turns:
+        if key not in self.changes_ms:
             chance = Random(f"{self.seed}/{key}/shortage")
             spells_h = SPOT_SPELLS_H if key[2] == "spot" else FIRM_SPELLS_H
-            turns: list[int] = []
+            changes_ms: list[int] = []
             at = 0.0
             while at < self.until_ms:
-                at += chance.expovariate(1 / (spells_h[len(turns) % 2] * HOUR_MS))
-                turns.append(round(at))
-            self.turns[key] = turns
-        return self.turns[key]
+                at += chance.expovariate(1 / (spells_h[len(changes_ms) % 2] * HOUR_MS))
+                changes_ms.append(round(at))
+            self.changes_ms[key] = changes_ms
+        return self.changes_ms[key]
 
 
 def _key(offer: Offer) -> Key:

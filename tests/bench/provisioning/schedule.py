@@ -72,7 +72,7 @@ class Schedule:
     def __post_init__(self) -> None:
         self._chance = Random(f"{self.seed}/faults")
         cloud_chance = Random(f"{self.seed}/cloud")
-        self.cloud = FaultyCloud(self.agenda, cloud_chance, self._boots, self._ends)
+        self.cloud = FaultyCloud(self.agenda, cloud_chance, self._boots, self._on_machine_ended)
         ties = ProvisionerLinks(self.agenda, self._hear, Observer(), lambda: True, self._loads)
         self.provisioner = Provisioner(ties, SPEC, self.cloud)
 
@@ -95,15 +95,15 @@ class Schedule:
 
     def _want(self, slots: int) -> None:
         self._wanted = slots
-        self._tell_demand()
+        self._send_demand()
 
-    def _tell_demand(self) -> None:
+    def _send_demand(self) -> None:
         slots = sum(len(one.slot_ids) for one in self._joined.values() if one.drain is Drain.OPEN)
         self._versions += 1
-        told = Told(
+        demand = Told(
             max(0, self._wanted - slots), min(slots, self._wanted), max(0, slots - self._wanted), 0, 0, "cuda"
         )
-        self.provisioner.take_demand((self._versions, told), _nothing)
+        self.provisioner.take_demand((self._versions, demand), _nothing)
 
     def _loads(self) -> Mapping[WorkerId, WorkerLoad]:
         left, loads = self._wanted, {}
@@ -120,27 +120,27 @@ class Schedule:
             return
         joined = Worker(worker, POOL, "cuda", tuple(range(known[worker].slots)), liveness=Liveness.READY)
         self._joined[worker] = joined
-        self._tell(WorkerUp(joined))
+        self._send_fact(WorkerUp(joined))
 
-    def _ends(self, worker: WorkerId) -> None:
-        if worker in self._joined and not any(box.worker == worker for box in self.cloud.standing):
-            self._tell(WorkerDown(self._joined.pop(worker), "silent"))
+    def _on_machine_ended(self, worker: WorkerId) -> None:
+        if worker in self._joined and not any(box.worker == worker for box in self.cloud.running):
+            self._send_fact(WorkerDown(self._joined.pop(worker), "silent"))
 
     def _hear(self, command: Command) -> None:
         if isinstance(command, Drained) and command.worker in self._joined:
             one = self._joined[command.worker]
             one.drain = Drain.OPEN if command.undo else Drain.DRAINING
-            self._tell_demand()
+            self._send_demand()
             self.agenda.after(self._chance.randrange(MINUTE_MS), partial(self._emptied, one))
 
     def _emptied(self, one: Worker) -> None:
         if self._joined.get(one.id) is one and one.drain is Drain.DRAINING:
-            self._tell(WorkerEmptied(one))
+            self._send_fact(WorkerEmptied(one))
 
-    def _tell(self, fact: Fact) -> None:
+    def _send_fact(self, fact: Fact) -> None:
         self._versions += 1
         self.provisioner.take_fact((self._versions, fact), _nothing)
-        self._tell_demand()
+        self._send_demand()
 
     def _kill(self) -> None:
         if self.provisioner.is_up:
@@ -160,7 +160,7 @@ class Schedule:
         """Who stands and is on nobody's record, since when; counted once it is too long."""
         kept = {one.worker: one.external_id for one in self.provisioner.live}
         now, before = self.agenda.now, self._orphaned
-        orphans = [box for box in self.cloud.standing if self._is_orphan(box, kept)]
+        orphans = [box for box in self.cloud.running if self._is_orphan(box, kept)]
         self._orphaned = {box.id: before.get(box.id, now) for box in orphans}
         self._found.orphans += sum(
             now - since > ORPHAN_AFTER and now - timedelta(seconds=10) - since <= ORPHAN_AFTER
@@ -181,7 +181,7 @@ class Schedule:
         found.ledger_s = sum(hours * 3600 for _, hours in provisioner.hours())
         found.billed_s = sum(max(spans) for worker, spans in billed.items() if worker in ours)
         found.extras_s = sum(sum(spans) for spans in billed.values()) - found.billed_s
-        found.left = len(self.cloud.standing) + len(provisioner.live)
+        found.left = len(self.cloud.running) + len(provisioner.live)
         return found
 
 

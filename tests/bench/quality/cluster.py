@@ -85,8 +85,8 @@ def play(table: Table, slots: int, searching: Searching, is_perfect: bool = Fals
         accuracy = table.accuracy[place.row][place.epoch - 1]
         if accuracy >= goal:
             return Run(now, len(at), epochs)
-        told = table.accuracy[place.row][-1] if is_perfect else accuracy
-        verdict = searching.report(trial, place.epoch, told)
+        observed = table.accuracy[place.row][-1] if is_perfect else accuracy
+        verdict = searching.report(trial, place.epoch, observed)
         if verdict == "go on" and place.epoch < EPOCHS:
             _train(agenda, table, at, now, trial)
         else:

@@ -80,9 +80,9 @@ class Ours:
         due = self._decide_at[trial]
         if due is None or epoch < due:
             return "go on"
-        ruling = self._search.judge(trial, accuracy, epoch)
-        self._decide_at[trial] = ruling.decide_at
-        return "pause" if ruling.pause else "stop" if ruling.stop else "go on"
+        decision = self._search.judge(trial, accuracy, epoch)
+        self._decide_at[trial] = decision.decide_at
+        return "pause" if decision.pause else "stop" if decision.stop else "go on"
 
     def leave(self, trial: int, is_paused: bool) -> None:
         """Tell what a trial came to, then fill its place: so it goes in the service when all of its reports have arrived."""

@@ -50,11 +50,11 @@ class Ours:
         document = {"entrypoint": "true", "hyperparameters": space, "searcher": searcher}
         searcher["max_concurrent_trials"] = at_once
         self._search = Search(load_config(document), seed)
-        self._places: dict[int, Place] = {}
+        self._positions: dict[int, Place] = {}
         self._take(self._search.start())
 
     def ask(self, trial: int) -> Place:
-        return self._places[trial]
+        return self._positions[trial]
 
     def tell(self, trial: int, loss: float) -> None:
         if self._search.learns:
@@ -63,7 +63,7 @@ class Ours:
 
     def _take(self, actions: SearchActions) -> None:
         for made in actions.created:
-            self._places[made.number] = {name: int(str(value)) for name, value in made.point.items()}
+            self._positions[made.number] = {name: int(str(value)) for name, value in made.point.items()}
 
 
 class ByHand:

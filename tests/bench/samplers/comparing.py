@@ -31,7 +31,7 @@ def compare(job: Job) -> dict[str, Any]:
     import torch
 
     from tests.bench.samplers.asked import ByHand, Ours
-    from tests.bench.samplers.memory import remembered
+    from tests.bench.samplers.memory import memoized
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
@@ -40,7 +40,7 @@ def compare(job: Job) -> dict[str, Any]:
     torch.set_num_threads(1)
     with threadpool_limits(1):
         if job.alone:
-            with remembered():
+            with memoized():
                 ours, _ = play(table, Ours(job.sampler, table, job.seed, job.alone, 1), job.alone, 1)
                 hand, _ = play(table, ByHand(job.sampler, table, job.seed, anew=True), job.alone, 1)
             is_identical = ours == hand
@@ -50,7 +50,7 @@ def compare(job: Job) -> dict[str, Any]:
         )
         regrets = []
         for side in sides:
-            with remembered():
+            with memoized():
                 regrets.append(_regrets(table, play(table, side, job.trials, AT_ONCE)[1]))
     return {"is_identical": is_identical, "ours": regrets[0], "by_hand": regrets[1]}
 

@@ -26,14 +26,14 @@ _OPTUNA: Any = sampler
 
 
 @contextmanager
-def remembered() -> Iterator[tuple["Remembered", "Remembered"]]:
+def memoized() -> Iterator[tuple["Memoized", "Memoized"]]:
     """As long as this lasts, Optuna works out once what it is asked; gives its fit and its search."""
     best = _OPTUNA.optim_mixed.optimize_acqf_mixed
 
     def search_once(acqf: BaseAcquisitionFunc, **named: Any) -> Any:
         return best(_Seen(acqf), **named)
 
-    fit, search = Remembered(_OPTUNA.gp.fit_kernel_params), Remembered(search_once)
+    fit, search = Memoized(_OPTUNA.gp.fit_kernel_params), Memoized(search_once)
     with (
         patch.object(_OPTUNA.gp, "fit_kernel_params", fit),
         patch.object(_OPTUNA.optim_mixed, "optimize_acqf_mixed", search),
@@ -41,7 +41,7 @@ def remembered() -> Iterator[tuple["Remembered", "Remembered"]]:
         yield fit, search
 
 
-class Remembered:
+class Memoized:
     """A function that is called once with equal arguments; a generator among them is left as that call left it.
 
     Attributes:

@@ -54,15 +54,15 @@ def read_table(path: Path) -> Table:
 
 def play(table: Table, asked: Asked, trials: int, at_once: int) -> tuple[list[Place], list[float]]:
     """Return the configurations in the order of asking, and the losses in the order of telling; each takes its time."""
-    places: list[Place] = []
+    positions: list[Place] = []
     losses: list[float] = []
     under_way: list[tuple[float, int]] = []
     now = 0.0
     while len(losses) < trials:
-        while len(under_way) < at_once and len(places) < trials:
-            places.append(asked.ask(len(places) + 1))
-            heappush(under_way, (now + table.at(places[-1])[1], len(places)))
+        while len(under_way) < at_once and len(positions) < trials:
+            positions.append(asked.ask(len(positions) + 1))
+            heappush(under_way, (now + table.at(positions[-1])[1], len(positions)))
         now, trial = heappop(under_way)
-        losses.append(table.at(places[trial - 1])[0])
+        losses.append(table.at(positions[trial - 1])[0])
         asked.tell(trial, losses[-1])
-    return places, losses
+    return positions, losses

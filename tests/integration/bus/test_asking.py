@@ -7,7 +7,7 @@ from shared.ids import DEFAULT_TENANT
 from shared.messages.experiments import GetReferences, Referenced
 from tests.integration.bus.parts import Environment
 from tests.integration.servers import Servers
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 ANSWER = Referenced(checkpoints=frozenset())
 
@@ -28,7 +28,7 @@ async def test_questions_that_have_arrived_are_answered_before_the_end(
         async with Responder(answering, "searcher", {GetReferences: answer}, limit=1):
             sent = asking.client.stats["out_msgs"]
             questions = [
-                asyncio.create_task(asking.ask(GetReferences(checkpoints=()), DEFAULT_TENANT, PATIENCE_S))
+                asyncio.create_task(asking.ask(GetReferences(checkpoints=()), DEFAULT_TENANT, TIMEOUT_S))
                 for _ in range(12)
             ]
             await eventually(lambda: asking.client.stats["out_msgs"] == sent + 12)

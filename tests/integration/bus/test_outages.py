@@ -23,8 +23,8 @@ from tests.integration.bus.parts import (
 )
 from tests.integration.bus.relaying import Service, effect_of
 from tests.integration.servers import Servers, TestDatabase
-from tests.support.telling import told_events
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.log_capture import captured_events
+from tests.support.waiting import TIMEOUT_S, eventually
 
 
 def make_searcher(settings: Environment, handle: Any = None) -> Service:
@@ -91,7 +91,7 @@ async def test_messages_wait_for_a_postgres_that_is_away_for_long(
         await submit(sender, 20)
         await asyncio.sleep(1)
         servers.postgres.stop()
-        with told_events() as told:
+        with captured_events() as told:
             async with running(make_searcher(settings)):
                 await asyncio.sleep(15)
                 servers.restart(servers.postgres)
@@ -147,7 +147,7 @@ async def test_the_end_waits_for_no_nats_that_is_away(
     await asyncio.sleep(8)
     searcher.stopping.set()
     try:
-        await asyncio.wait_for(task, PATIENCE_S)
+        await asyncio.wait_for(task, TIMEOUT_S)
     finally:
         servers.restart(servers.nats)
 

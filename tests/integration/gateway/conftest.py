@@ -25,7 +25,7 @@ from shared.messages.queue import Placeable, ValidatePlacement
 from tests.integration.gateway.questions import QUESTIONS
 from tests.integration.servers import Servers
 from tests.support import warm
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 from tests.support.warm import Warm
 
 SIGN_IN = """\
@@ -61,7 +61,7 @@ class Gateway:
         token = self.admin_token if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         options = {"verify": trusted_by_all(), **options}
-        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=PATIENCE_S, **options)
+        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=TIMEOUT_S, **options)
 
 
 @dataclass
@@ -201,7 +201,7 @@ async def start_replica(
 async def stop_gateway(gateway: Gateway) -> None:
     if gateway.process.returncode is None:
         gateway.process.send_signal(signal.SIGTERM)
-    assert await asyncio.wait_for(gateway.process.wait(), PATIENCE_S) == 0, gateway.log.read_text()
+    assert await asyncio.wait_for(gateway.process.wait(), TIMEOUT_S) == 0, gateway.log.read_text()
 
 
 @pytest.fixture

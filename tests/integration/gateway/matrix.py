@@ -17,7 +17,7 @@ from services.gateway.transports.grpc.field_types import shape_of
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.server import FULL_NAME
 from services.gateway.transports.grpc.stubs import muster_pb2
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 Row = Operation[Any, Any]
 Values = dict[str, JsonValue]
@@ -157,7 +157,7 @@ async def ask_rpc(channel: grpc.aio.Channel, row: Row, values: Values, token: st
         "request_serializer": type(request).SerializeToString,
         "response_deserializer": MAPPER.message_type(row.response).FromString,
     }
-    options: dict[str, Any] = {"metadata": metadata, "timeout": PATIENCE_S}
+    options: dict[str, Any] = {"metadata": metadata, "timeout": TIMEOUT_S}
     try:
         if row.stream == "upload":
             await channel.stream_unary(path, **serializers)(iter([request]), **options)

@@ -14,8 +14,8 @@ from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.attacking import withstood
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.test_fuzz_grpc import RAW, reason_of
-from tests.support.raw import MIB, connected, heard, statuses
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.raw import MIB, connected, send_and_read, statuses
+from tests.support.waiting import TIMEOUT_S, eventually
 
 MOST, STREAMS = 64, 12
 HOST = b"Host: 127.0.0.1\r\n"
@@ -63,7 +63,7 @@ SLOW = {
 @pytest.mark.parametrize("name", SLOW)
 async def test_a_connection_that_never_ends_its_request_is_closed(gateway: Gateway, name: str) -> None:
     async with connected(address(gateway)) as (reader, writer):
-        found = statuses(await heard(reader, writer, SLOW[name]))
+        found = statuses(await send_and_read(reader, writer, SLOW[name]))
     assert found in ([], [408])
 
 
@@ -72,7 +72,7 @@ async def test_connections_beyond_the_limit_are_refused_until_others_are_closed(
         for _ in range(MOST):
             await idle.enter_async_context(connected(address(gateway)))
         async with connected(address(gateway)) as (reader, writer):
-            assert statuses(found := await heard(reader, writer)) == [503], found
+            assert statuses(found := await send_and_read(reader, writer)) == [503], found
     async with gateway.client() as client:
 
         async def is_answered() -> bool:
@@ -104,7 +104,7 @@ async def test_one_tenants_streams_leave_room_for_anothers(gateway: Gateway, nei
         found = await open_streams(session, gateway.admin_token, STREAMS + 5, opened)
         assert found == [101] * STREAMS + [429] * 5
         call = channel.unary_stream(f"/{FULL_NAME}/{WATCH.name}", **RAW)
-        mine = call(b"", metadata=(("authorization", f"Bearer {gateway.admin_token}"),), timeout=PATIENCE_S)
+        mine = call(b"", metadata=(("authorization", f"Bearer {gateway.admin_token}"),), timeout=TIMEOUT_S)
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await mine.read()
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -139,6 +139,6 @@ async def test_frames_of_a_socket_harm_nobody(gateway: Gateway, name: str) -> No
     )
     async with withstood(gateway), connected(address(gateway)) as (reader, writer):
         writer.write(shake)
-        assert b"101" in await asyncio.wait_for(reader.readline(), PATIENCE_S)
+        assert b"101" in await asyncio.wait_for(reader.readline(), TIMEOUT_S)
         goodbye = b"\x88\x82\0\0\0\0\x03\xe8"
-        await heard(reader, writer, FRAMES[name], goodbye, ends=True)
+        await send_and_read(reader, writer, FRAMES[name], goodbye, sends_eof=True)

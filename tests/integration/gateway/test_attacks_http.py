@@ -13,7 +13,7 @@ import pytest
 
 from tests.integration.gateway.attacking import withstood
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
-from tests.support.raw import MIB, connected, heard, said_to, statuses
+from tests.support.raw import MIB, connect_send_and_read, connected, send_and_read, statuses
 
 HOST = b"Host: 127.0.0.1\r\n"
 SECOND = b"GET /v1/me HTTP/1.1\r\n" + HOST + b"\r\n"
@@ -83,7 +83,7 @@ SMUGGLED = {
 @pytest.mark.parametrize("name", SMUGGLED)
 async def test_where_a_request_ends_is_never_in_doubt(gateway: Gateway, name: str) -> None:
     """One answer, a refusal, and the connection is closed: what follows is not taken for another request."""
-    answer = await said_to(address(gateway), SMUGGLED[name])
+    answer = await connect_send_and_read(address(gateway), SMUGGLED[name])
     found = statuses(answer)
     assert len(found) <= 1 and all(400 <= status < 500 for status in found), answer
     assert b"unauthenticated" not in answer, "the request within was answered"
@@ -105,7 +105,7 @@ ENDLESS = {
 async def test_a_head_without_end_is_cut_off(gateway: Gateway, name: str) -> None:
     head, piece = ENDLESS[name]
     async with withstood(gateway):
-        answer = await said_to(address(gateway), head, *(piece for _ in range(300)))
+        answer = await connect_send_and_read(address(gateway), head, *(piece for _ in range(300)))
         assert all(400 <= status < 500 for status in statuses(answer)), answer[:500]
 
 
@@ -114,7 +114,7 @@ async def test_requests_that_wait_in_line_take_no_memory(gateway: Gateway) -> No
     one = b"GET /v1/health HTTP/1.1\r\n" + HOST + b"\r\n"
     last = b"GET /v1/health HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
     async with withstood(gateway):
-        found = statuses(await said_to(address(gateway), one * 2_000 + last))
+        found = statuses(await connect_send_and_read(address(gateway), one * 2_000 + last))
     assert found == [200] * 2_001
 
 
@@ -237,7 +237,7 @@ async def test_forms_are_no_bodies(gateway: Gateway, api: httpx.AsyncClient) -> 
     head.append(f"Authorization: Bearer {gateway.admin_token}\r\n".encode())
     async with withstood(gateway), connected(address(gateway)) as (reader, writer):
         pieces = (b"%x\r\n%s\r\n" % (len(part) * 900, part * 900) for _ in range(500))
-        answer = await heard(reader, writer, post(*head, path=b"/v1/experiments"), *pieces)
+        answer = await send_and_read(reader, writer, post(*head, path=b"/v1/experiments"), *pieces)
         assert statuses(answer) == [415], answer[:500]
     for kind in (
         "multipart/mixed; boundary=x",

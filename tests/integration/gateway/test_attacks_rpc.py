@@ -13,7 +13,7 @@ from tests.integration.gateway.conftest import Gateway, Others, start_gateway, s
 from tests.integration.gateway.matrix import ask_rpc
 from tests.support import frames
 from tests.support.frames import CONTINUATION, DATA, END_STREAM, HEADERS, PING, RST_STREAM, SETTINGS, frame
-from tests.support.raw import MIB, connected, heard
+from tests.support.raw import MIB, connected, send_and_read
 from tests.support.waiting import eventually
 
 GET_ME = next(row for row in OPERATIONS if row.name == "GetMe")
@@ -69,7 +69,7 @@ def bomb(token: str) -> bytes:
 
 
 ATTACKS: dict[str, Attack] = {
-    "a message that is cut off": sent(frames.message(b"\x0a\x01x", said_length=1000)),
+    "a message that is cut off": sent(frames.message(b"\x0a\x01x", declared_length=1000)),
     "a prefix that is cut off": sent(b"\0\0\0"),
     "no message": sent(b""),
     "two messages": sent(frames.message(b"\x0a\x01x") * 2),
@@ -97,7 +97,7 @@ async def test_frames_harm_nobody(gateway: Gateway, name: str) -> None:
     async with withstood(gateway):
         for _ in range(3):
             async with connected(gateway.grpc_address) as (reader, writer):
-                await heard(reader, writer, attack, GOODBYE, ends=True)
+                await send_and_read(reader, writer, attack, GOODBYE, sends_eof=True)
         async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
 
             async def answers() -> bool:

@@ -17,7 +17,7 @@ from services.gateway.transports.grpc.server import FULL_NAME
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_experiments import CONFIG, create
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b]\n"
 CONFIGS = {
@@ -58,7 +58,7 @@ async def rpc_error(gateway: Gateway, request: Any) -> tuple[grpc.StatusCode, An
         stub = muster_pb2_grpc.MusterStub(channel)
         metadata = (("authorization", f"Bearer {gateway.admin_token}"),)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await stub.CreateExperiment(request, metadata=metadata, timeout=PATIENCE_S)
+            await stub.CreateExperiment(request, metadata=metadata, timeout=TIMEOUT_S)
     trailing: Any = caught.value.trailing_metadata() or ()
     status = status_pb2.Status.FromString(bytes(dict(trailing)["grpc-status-details-bin"]))
     info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
@@ -147,9 +147,9 @@ async def test_a_slow_body_is_not_waited_for(gateway: Gateway) -> None:
         f"POST /v1/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {gateway.admin_token}\r\n"
         "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{".encode()
     )
-    head = await asyncio.wait_for(reader.readline(), PATIENCE_S)
+    head = await asyncio.wait_for(reader.readline(), TIMEOUT_S)
     assert b" 408 " in head
-    await asyncio.wait_for(reader.read(), PATIENCE_S)
+    await asyncio.wait_for(reader.read(), TIMEOUT_S)
     writer.close()
 
 
@@ -208,7 +208,7 @@ async def test_code_over_the_limit_is_refused_before_it_is_read(gateway: Gateway
         f"PUT /v1/code/{'0' * 64} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {gateway.admin_token}\r\n"
         f"Content-Length: {97 * 1024 * 1024}\r\n\r\n".encode()
     )
-    assert b" 413 " in await asyncio.wait_for(reader.readline(), PATIENCE_S)
+    assert b" 413 " in await asyncio.wait_for(reader.readline(), TIMEOUT_S)
     writer.close()
 
 
@@ -226,5 +226,5 @@ async def test_unknown_fields_and_enum_values_of_grpc_are_refused(gateway: Gatew
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         call = channel.unary_unary(f"/{FULL_NAME}/Nothing", None, None)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await call(b"", timeout=PATIENCE_S)
+            await call(b"", timeout=TIMEOUT_S)
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED

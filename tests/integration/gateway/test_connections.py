@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from services.gateway.transports.rest.connections import ConnectionLimits, listen
-from tests.support.raw import connected, heard, said_to, statuses
+from tests.support.raw import connect_send_and_read, connected, send_and_read, statuses
 from tests.support.waiting import eventually
 
 KEEP_ALIVE_S = 0.1
@@ -70,7 +70,7 @@ async def test_incomplete_headers_close_the_connection_however_slowly_they_go_on
                 writer.write(b"x")
 
         going_on = asyncio.create_task(go_on())
-        assert statuses(await heard(reader, writer, begun)) == [200] * begun.startswith(HEAD)
+        assert statuses(await send_and_read(reader, writer, begun)) == [200] * begun.startswith(HEAD)
         going_on.cancel()
 
 
@@ -79,11 +79,11 @@ async def test_a_connection_too_many_is_answered_503_and_there_is_room_when_anot
         address = f"{HOST}:{port}"
         for _ in range(COUNT):
             await kept.enter_async_context(connected(address))
-        refused = await said_to(address)
+        refused = await connect_send_and_read(address)
         assert statuses(refused) == [503] and b"Retry-After: " in refused
         await kept.aclose()
 
         async def is_answered() -> bool:
-            return statuses(await said_to(address, LAST)) == [200]
+            return statuses(await connect_send_and_read(address, LAST)) == [200]
 
         await eventually(is_answered)

@@ -12,7 +12,7 @@ import pytest
 from shared.messages.experiments import SubmissionCommitted
 from tests.integration.gateway.conftest import Gateway, Others, start_replica
 from tests.integration.gateway.test_experiments import CONFIG, create
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 Settings = Callable[[str], dict[str, str]]
 
@@ -26,7 +26,7 @@ async def submit_and_die(gateway: Gateway, name: str, key: str) -> None:
                 json={"config_yaml": CONFIG, "name": name},
                 headers={"Idempotency-Key": key},
             )
-    assert await asyncio.wait_for(gateway.process.wait(), PATIENCE_S) == -9
+    assert await asyncio.wait_for(gateway.process.wait(), TIMEOUT_S) == -9
 
 
 async def announced(others: Others, name: str) -> list[SubmissionCommitted]:
@@ -65,7 +65,7 @@ async def test_a_submission_survives_a_kill_or_never_was(
                     json={"config_yaml": CONFIG, "name": name},
                     headers={"Idempotency-Key": name},
                 )
-        assert await asyncio.wait_for(first.process.wait(), PATIENCE_S) == -9
+        assert await asyncio.wait_for(first.process.wait(), TIMEOUT_S) == -9
     else:
         await submit_and_die(first, name, name)
     async with gateway.client() as api:

@@ -23,7 +23,7 @@ from tests.integration.gateway.conftest import Gateway, Others, start_gateway, s
 from tests.integration.gateway.seeding import trial_changed
 from tests.integration.gateway.test_experiments import create
 from tests.integration.servers import Servers
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 NOW = datetime.now(UTC)
 
@@ -173,12 +173,12 @@ async def test_grpc_shows_health_and_reflection(gateway: Gateway) -> None:
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         health = health_pb2_grpc.HealthStub(channel)
         found = await health.Check(
-            health_pb2.HealthCheckRequest(service="muster.v1.Muster"), timeout=PATIENCE_S
+            health_pb2.HealthCheckRequest(service="muster.v1.Muster"), timeout=TIMEOUT_S
         )
         assert found.status == health_pb2.HealthCheckResponse.SERVING
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)
         asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
-        async for answer in stub.ServerReflectionInfo(asked, timeout=PATIENCE_S):
+        async for answer in stub.ServerReflectionInfo(asked, timeout=TIMEOUT_S):
             names = {service.name for service in answer.list_services_response.service}
             assert "muster.v1.Muster" in names
             break

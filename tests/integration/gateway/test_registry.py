@@ -49,7 +49,7 @@ from tests.integration.gateway.seeding import Seeded, seed
 from tests.integration.gateway.storing import Store, serve_store
 from tests.integration.gateway.test_bad_input import packed
 from tests.integration.gateway.test_experiments import CONFIG, next_command
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 CODE = packed(**{"train.py": b"print('hello')\n"})
 SHA256 = hashlib.sha256(CODE).hexdigest()
@@ -112,7 +112,7 @@ async def test_code_is_streamed_by_grpc(gateway: Gateway, store: Store) -> None:
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         stub = muster_pb2_grpc.MusterStub(channel)
         metadata = (("authorization", f"Bearer {gateway.admin_token}"),)
-        stored = await stub.PutCode(iter(parts), metadata=metadata, timeout=PATIENCE_S)
+        stored = await stub.PutCode(iter(parts), metadata=metadata, timeout=TIMEOUT_S)
     assert stored.size_bytes == len(CODE) and store.objects == {SHA256: CODE}
 
 

@@ -14,7 +14,7 @@ from tests.integration.gateway.conftest import Others, start_gateway, stop_gatew
 from tests.integration.gateway.test_experiments import CONFIG, changed, create
 from tests.integration.gateway.test_kills import announced
 from tests.integration.servers import Servers, TestDatabase
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 Settings = Callable[[str], dict[str, str]]
 
@@ -28,7 +28,7 @@ async def test_a_projection_survives_a_kill_once(
     async with first.client() as api:
         made = await create(api)
     await others.announce("searcher", DEFAULT_TENANT, changed(made, 1))
-    assert await asyncio.wait_for(first.process.wait(), PATIENCE_S) == -9
+    assert await asyncio.wait_for(first.process.wait(), TIMEOUT_S) == -9
     again = await start_gateway(settings("gateway"), tmp_path)
     async with again.client() as api:
 

@@ -13,7 +13,7 @@ from shared.messages.pools import ClusterView, GetCluster
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import CONFIG, seed
 from tests.integration.servers import TestDatabase
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 IN_VISION = f"{CONFIG}workspace: vision\nproject: detect\n"
 
@@ -240,7 +240,7 @@ async def test_a_stream_ends_for_whom_it_is_no_longer(
                 await admin.delete(f"/v1/role-bindings/{grant['id']}")
                 await soon(eve, "/v1/experiments", 403)
                 made = await seed(admin, others)
-                async with asyncio.timeout(PATIENCE_S):
+                async with asyncio.timeout(TIMEOUT_S):
                     rest = [line async for line in lines]
     assert str(made.trial) not in "".join(rest)
     assert any("restarting" in line for line in rest)

@@ -23,7 +23,7 @@ from shared.messages.searches import (
 )
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_experiments import create
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 CUSTOM = """\
 entrypoint: python3 -m train
@@ -142,7 +142,7 @@ async def test_a_program_may_drive_by_grpc(gateway: Gateway, api: httpx.AsyncCli
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         stub = muster_pb2_grpc.MusterStub(channel)
         bearer = (("authorization", f"Bearer {gateway.admin_token}"),)
-        answer = await stub.TellSearch(request, metadata=bearer, timeout=PATIENCE_S)
+        answer = await stub.TellSearch(request, metadata=bearer, timeout=TIMEOUT_S)
     assert (answer.experiment_number, answer.acknowledged) == (made["number"], 3)
     told = [query for _, query in others.asked if isinstance(query, SubmitSearchOperations)][-1].operations
     assert [(each.verb, each.key, each.until) for each in told] == [

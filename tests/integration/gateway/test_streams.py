@@ -18,7 +18,7 @@ from shared.messages.instances import InstanceChanged, ProviderChanged
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.seeding import trial_changed
 from tests.integration.gateway.test_experiments import changed, create
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 
 class Events:
@@ -29,7 +29,7 @@ class Events:
 
     async def next(self) -> dict[str, str]:
         block: dict[str, str] = {}
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             async for line in self._lines:
                 if not line and block:
                     return block
@@ -132,7 +132,7 @@ async def test_grpc_streams_the_same_events(gateway: Gateway, api: httpx.AsyncCl
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         stub = muster_pb2_grpc.MusterStub(channel)
         call = stub.WatchEvents(
-            muster_pb2.WatchEventsRequest(experiment=made["id"]), metadata=metadata, timeout=PATIENCE_S
+            muster_pb2.WatchEventsRequest(experiment=made["id"]), metadata=metadata, timeout=TIMEOUT_S
         )
         position = dict(await call.initial_metadata())["last-event-id"]
         await others.announce("searcher", DEFAULT_TENANT, changed(made, 1), changed(made, 2, progress=0.25))
@@ -147,7 +147,7 @@ async def test_grpc_streams_the_same_events(gateway: Gateway, api: httpx.AsyncCl
         again = stub.WatchEvents(
             muster_pb2.WatchEventsRequest(after=first.id, experiment=made["id"]),
             metadata=metadata,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
         )
         assert (await again.read()).version == 2
         again.cancel()

@@ -15,7 +15,7 @@ from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import MAPPER, ask_rpc
 from tests.support.authority import HERE, Authority, authority
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 GET_ME = next(row for row in OPERATIONS if row.name == "GetMe")
 FILE = """\
@@ -72,7 +72,7 @@ async def me(connected: grpc.aio.Channel, token: str = "") -> Any:
         response_deserializer=MAPPER.message_type(GET_ME.response).FromString,
     )
     metadata = (("authorization", f"Bearer {token}"),) if token else ()
-    return await call(request, metadata=metadata, timeout=PATIENCE_S)
+    return await call(request, metadata=metadata, timeout=TIMEOUT_S)
 
 
 async def test_a_program_is_known_by_its_certificate(gateway: Gateway) -> None:

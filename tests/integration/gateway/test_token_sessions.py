@@ -13,7 +13,7 @@ from tests.integration.gateway.conftest import Gateway
 from tests.integration.gateway.seeding import add_token
 from tests.integration.gateway.test_sign_in import person, refused_within
 from tests.integration.servers import TestDatabase
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 PATH = "/v1/sign-in/token"
 
@@ -41,7 +41,7 @@ async def test_who_has_the_first_token_alone_is_signed_in_and_out(
         group = await signed_in.post("/v1/groups", json={"name": "made-here"})
         assert group.status_code == 201, group.text
         assert (await signed_in.delete("/v1/sessions/current")).status_code == 200
-        await refused_within(signed_in, PATIENCE_S)
+        await refused_within(signed_in, TIMEOUT_S)
         assert (await admin.get("/v1/me")).status_code == 200, "the token is not what was ended"
 
 
@@ -58,7 +58,7 @@ async def test_it_is_narrow_as_the_token_is_and_ends_with_it(
         assert (await page.get("/v1/experiments")).status_code == 200
         assert (await page.post("/v1/groups", json={"name": "no"})).status_code in (403, 404)
         assert (await api.delete(f"/v1/tokens/{token['id']}")).status_code == 200
-        await refused_within(page, PATIENCE_S)
+        await refused_within(page, TIMEOUT_S)
 
 
 async def test_what_is_no_token_that_counts_begins_none(

@@ -19,7 +19,7 @@ from tests.integration.gateway.matrix import GUARDED, MAPPER, Row, filled
 from tests.integration.gateway.signing_in import REDIRECT
 from tests.integration.gateway.test_experiments import changed, create
 from tests.integration.gateway.test_sign_in import OTHER, PASSWORD, person, refused_within
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 HOST = "muster.example"
 PROXY = {"Host": HOST, "X-Forwarded-Proto": "https", "X-Forwarded-For": "198.51.100.7"}
@@ -161,7 +161,7 @@ async def test_a_socket_takes_the_cookie_of_its_own_page_alone(
     async with aiohttp.ClientSession(gateway.url) as session:
         own = cookie | {"Origin": f"https://{HOST}"}
         async with session.ws_connect("/v1/events", headers=own) as socket:
-            assert (await socket.receive_json(timeout=PATIENCE_S))["id"].isdecimal()
+            assert (await socket.receive_json(timeout=TIMEOUT_S))["id"].isdecimal()
             async with gateway.client() as admin:
                 made = await create(admin)
                 assert (await admin.delete("/v1/users/ann/sessions")).status_code == 200
@@ -169,7 +169,7 @@ async def test_a_socket_takes_the_cookie_of_its_own_page_alone(
 
             async def sees_no_more() -> bool:
                 await others.announce("searcher", DEFAULT_TENANT, changed(made, next(versions)))
-                return "unauthenticated" in await socket.receive_str(timeout=PATIENCE_S)
+                return "unauthenticated" in await socket.receive_str(timeout=TIMEOUT_S)
 
             await eventually(sees_no_more)
         for said in ({"Origin": "https://evil.example"}, {}):
@@ -208,7 +208,7 @@ async def test_the_log_tells_who_called_behind_the_proxy(
             response_deserializer=MAPPER.message_type(row.response).FromString,
         )
         bearer = ("authorization", f"Bearer {gateway.admin_token}")
-        await call(request, metadata=(bearer, ("x-forwarded-for", "2001:db8::9")), timeout=PATIENCE_S)
+        await call(request, metadata=(bearer, ("x-forwarded-for", "2001:db8::9")), timeout=TIMEOUT_S)
 
     async def are_logged() -> bool:
         async with gateway.client() as admin:

@@ -12,7 +12,7 @@ import pytest
 from shared.ids import DEFAULT_TENANT
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_experiments import changed, create
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 
 @asynccontextmanager
@@ -25,7 +25,7 @@ async def connect(
 
 
 async def frame(socket: aiohttp.ClientWebSocketResponse) -> dict[str, Any]:
-    return dict(await socket.receive_json(timeout=PATIENCE_S))
+    return dict(await socket.receive_json(timeout=TIMEOUT_S))
 
 
 async def test_events_come_as_frames_and_go_on_behind_the_last_one_seen(
@@ -78,7 +78,7 @@ async def test_who_speaks_on_a_stream_is_sent_away(gateway: Gateway) -> None:
     async with connect(gateway) as socket:
         await frame(socket)
         await socket.send_str("hello")
-        message = await socket.receive(timeout=PATIENCE_S)
+        message = await socket.receive(timeout=TIMEOUT_S)
         assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, aiohttp.WSCloseCode.UNSUPPORTED_DATA)
 
 

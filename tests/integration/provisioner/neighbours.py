@@ -38,7 +38,7 @@ from shared.messages.workers import (
 )
 from tests.integration.servers import Servers, TestDatabase
 from tests.support import warm
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
@@ -114,7 +114,7 @@ class Around:
         finally:
             if child.returncode is None:
                 child.send_signal(signal.SIGTERM)
-            await asyncio.wait_for(child.wait(), PATIENCE_S)
+            await asyncio.wait_for(child.wait(), TIMEOUT_S)
 
     def toys(self) -> list[Toy]:
         return [Toy(folder) for folder in sorted(self.workers.glob("*/"))]

@@ -12,7 +12,7 @@ from shared.runtime import faults
 from tests.integration.provisioner.neighbours import Around
 from tests.integration.servers import Servers
 from tests.support.thorough import every
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 BEFORE_THE_WORKER = [reconcile.BEFORE_INTENT, reconcile.AFTER_INTENT, effects.BEFORE_LAUNCH]
 STARTING = [
@@ -31,7 +31,7 @@ def test_every_point_of_the_provisioner_is_tried() -> None:
 @pytest.mark.parametrize(("point", "nth"), every(3, STARTING))
 async def test_killed_while_it_starts_one_there_is_exactly_one(world: Around, point: str, nth: int) -> None:
     async with world.provisioner(faults=f"{point}:{nth}:kill") as first:
-        assert await asyncio.wait_for(first.wait(), PATIENCE_S) == -signal.SIGKILL
+        assert await asyncio.wait_for(first.wait(), TIMEOUT_S) == -signal.SIGKILL
     await world.let_the_lease_run_out()
     if point in BEFORE_THE_WORKER:
         assert not world.running()
@@ -62,7 +62,7 @@ async def test_killed_while_it_ends_one_that_one_is_gone_and_no_other(
         await eventually(lambda: bool(world.drains) or child.returncode is not None)
         if world.drains:
             await world.drained(world.drains[0].worker)
-        assert await asyncio.wait_for(child.wait(), PATIENCE_S) == -signal.SIGKILL
+        assert await asyncio.wait_for(child.wait(), TIMEOUT_S) == -signal.SIGKILL
     await world.let_the_lease_run_out()
     async with world.provisioner(minimum=1, maximum=2, idle_timeout_s=0.5):
         await eventually(lambda: bool(world.drains))

@@ -22,7 +22,7 @@ from services.provisioner.drivers.processes import find_by_variable, is_held
 from shared.errors import Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import WorkerDriverContract, an_intent, sees, tokens
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 WORKER = WorkerId("w-1")
 ONE = replace(an_intent().instances[0], worker=WORKER)
@@ -92,7 +92,7 @@ class TestLocalDriver(WorkerDriverContract[LocalDriver]):
         await driver.start_again(ONE, "let-me-in")
         await eventually(lambda: (site.directory / WORKER / "daemon.lock").exists())
         pid = pid_of(driver, WORKER)
-        await asyncio.wait_for(driver.terminate([MachineRef(WORKER)]), PATIENCE_S)
+        await asyncio.wait_for(driver.terminate([MachineRef(WORKER)]), TIMEOUT_S)
         assert not Path(f"/proc/{pid}/environ").exists() or not Path(f"/proc/{pid}/environ").read_bytes()
 
     async def test_a_warm_parent_that_outlived_its_daemon_goes_too(self, driver: LocalDriver) -> None:
@@ -103,7 +103,7 @@ class TestLocalDriver(WorkerDriverContract[LocalDriver]):
         parent = subprocess.Popen(arguments, start_new_session=True)
         (folder / "parent.lock").write_text(str(parent.pid))
         await driver.terminate([MachineRef(WORKER)])
-        assert await asyncio.to_thread(parent.wait, PATIENCE_S) == -signal.SIGTERM
+        assert await asyncio.to_thread(parent.wait, TIMEOUT_S) == -signal.SIGTERM
 
     async def test_a_stranger_with_the_parents_number_is_left_alone(self, driver: LocalDriver) -> None:
         folder = driver._site.directory / WORKER / "parent"

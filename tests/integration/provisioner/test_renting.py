@@ -16,7 +16,7 @@ from tests.integration.provisioner.neighbours import Around
 from tests.integration.provisioner.renting import RENTED, Rented
 from tests.support.ec2_proxy import FaultyEc2, faulty_ec2
 from tests.support.metrics import scrape
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 CHEAP, DEAR = ("g5.xlarge", "us-east-1a"), ("g5.xlarge", "us-east-1b")
 
@@ -70,7 +70,7 @@ async def test_killed_after_the_call_it_finds_the_machines_that_came_as_soon_as_
     async with rented.world.provisioner(faults=f"{effects.AFTER_LAUNCH}:1:kill", **settings) as first:
         await rented.define()
         await rented.need(3)
-        assert await asyncio.wait_for(first.wait(), PATIENCE_S) == -signal.SIGKILL
+        assert await asyncio.wait_for(first.wait(), TIMEOUT_S) == -signal.SIGKILL
     await rented.world.let_the_lease_run_out()
     rented.ec2.faults.refusals["DescribeInstances"] = ["ExpiredToken"]
     async with rented.world.provisioner(**settings):

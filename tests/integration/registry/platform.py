@@ -39,7 +39,7 @@ from tests.integration.registry.scheduling import CLOCK, Run, Scheduler
 from tests.integration.servers import Servers, TestDatabase
 from tests.support import warm
 from tests.support.metrics import Metrics, scrape
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
@@ -65,10 +65,10 @@ class Registry:
 
     async def start(self, faults: str = "") -> None:
         environment = {**os.environ, **self.environment, "MUSTER_FAULTS": faults}
-        self.child = await warm.start_heard("services.registry", environment)
+        self.child = await warm.start_with_stderr("services.registry", environment)
         assert self.child.stderr is not None
         lines = self.lines
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while line := await self.child.stderr.readline():
                 lines.append(line)
                 if b"became ready" in line:
@@ -86,14 +86,14 @@ class Registry:
     async def died(self) -> None:
         """Wait until a fault has killed it."""
         assert self.child is not None
-        assert await asyncio.wait_for(self.child.wait(), PATIENCE_S) == -signal.SIGKILL
+        assert await asyncio.wait_for(self.child.wait(), TIMEOUT_S) == -signal.SIGKILL
 
     async def stop(self) -> None:
         if self.child is None or self.child.returncode is not None:
             return
         self.child.terminate()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.child.wait(), PATIENCE_S)
+            await asyncio.wait_for(self.child.wait(), TIMEOUT_S)
             return
         self.child.kill()
         await self.child.wait()
@@ -124,7 +124,7 @@ class Platform:
 
     async def insist(self, request: Any, worker: str = "w-1", attempt_s: float = 2.0) -> Any:
         """Repeat a request until somebody answers, as a worker does: a replica may take long to start."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while True:
                 try:
                     return await self.send(request, worker, timeout_s=attempt_s)

@@ -34,7 +34,7 @@ from shared.messages.workers import Credentials, IssueJoin, Join
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
 from tests.integration.servers import Servers, TestDatabase
 from tests.support import warm
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
@@ -63,7 +63,7 @@ class Scheduler:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
         try:
-            await asyncio.wait_for(self.process.wait(), PATIENCE_S)
+            await asyncio.wait_for(self.process.wait(), TIMEOUT_S)
         except TimeoutError:
             await self.kill()
 

@@ -14,7 +14,7 @@ from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, Scheduler, new_trial, runs_on
 from tests.support.thorough import every
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 FAULTS = ("scheduler.before_save", "scheduler.after_save", "scheduler.before_desired", "unit.before_commit")
 
@@ -205,7 +205,7 @@ async def test_a_leader_killed_at_any_point_of_its_cycle_leaves_one_run_and_one_
             await worker.exit(trial, validations=1)
             await around.once((trial,), RunGranted, RunEnded, RequestClosed)
             await eventually(lambda: not worker.has)
-            assert await asyncio.wait_for(doomed.process.wait(), PATIENCE_S) == -signal.SIGKILL
+            assert await asyncio.wait_for(doomed.process.wait(), TIMEOUT_S) == -signal.SIGKILL
         await around.once((trial,), RunGranted, RunEnded, RequestClosed)
         assert len(worker.started) == 1
 

@@ -41,7 +41,7 @@ from shared.messages.reports import ValidationStored
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import GangMember
 from tests.support import warm
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
@@ -62,7 +62,7 @@ async def searcher(environment: dict[str, str], faults: str = "") -> AsyncIterat
     finally:
         if child.returncode is None:
             child.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(child.wait(), PATIENCE_S)
+        await asyncio.wait_for(child.wait(), TIMEOUT_S)
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Neighbours:
         return experiment
 
     async def wait_state(
-        self, experiment: ExperimentId, *states: str, timeout_s: float = PATIENCE_S
+        self, experiment: ExperimentId, *states: str, timeout_s: float = TIMEOUT_S
     ) -> ExperimentChanged:
         def reached() -> bool:
             found = self.received.experiment(experiment)

@@ -13,7 +13,7 @@ from shared.messages.queue import RequestOutcome
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import agree_with_the_rule, count_wishes, document
 from tests.integration.searcher.training import Patient, Train
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 PBT: dict[str, Any] = {
     "name": "pbt",
@@ -74,7 +74,7 @@ async def test_a_population_goes_on_after_a_crash(
         experiment = await neighbours.submit(config)
         train = Patient(neighbours, experiment, loss, saves_every=1)
         ends = asyncio.create_task(train.until_over())
-        await asyncio.wait_for(first.wait(), PATIENCE_S)
+        await asyncio.wait_for(first.wait(), TIMEOUT_S)
         async with searcher(settings("searcher")):
             over = await ends
             assert over.state == "completed"

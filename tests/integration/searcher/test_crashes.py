@@ -10,7 +10,7 @@ from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import ASHA, agree_with_the_rule, count_wishes, document
 from tests.integration.searcher.training import Patient, Train
 from tests.support.thorough import every
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 POINTS = [
     "consumer.after_inbox:9",
@@ -36,7 +36,7 @@ async def test_killed_and_started_again(
     async with searcher(settings("searcher"), f"{point}:kill") as first:
         experiment = await neighbours.submit(config)
         train = asyncio.create_task(Patient(neighbours, experiment, loss).until_over())
-        await asyncio.wait_for(first.wait(), PATIENCE_S)
+        await asyncio.wait_for(first.wait(), TIMEOUT_S)
         assert first.returncode == -9
         async with searcher(settings("searcher")):
             over = await train
@@ -75,7 +75,7 @@ async def test_brackets_of_hyperband_go_on_after_a_crash(
         experiment = await neighbours.submit(config)
         train = Patient(neighbours, experiment, loss)
         ends = asyncio.create_task(train.until_over())
-        await asyncio.wait_for(first.wait(), PATIENCE_S)
+        await asyncio.wait_for(first.wait(), TIMEOUT_S)
         async with searcher(settings("searcher")):
             over = await ends
             assert over.state == "completed" and train.most_running <= 4

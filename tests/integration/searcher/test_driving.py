@@ -20,7 +20,7 @@ from shared.messages.searches import (
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import agree_with_the_rule, document
 from tests.integration.searcher.training import Train
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 TRIALS = 6
 CUSTOM = {"name": "custom", "max_concurrent_trials": 2, "driver_timeout": None}
@@ -28,7 +28,7 @@ CUSTOM = {"name": "custom", "max_concurrent_trials": 2, "driver_timeout": None}
 
 async def ask(neighbours: Neighbours, question: Any) -> Any:
     """The answer, once there is one: the searcher may be away for a while, or not have the experiment yet."""
-    async with asyncio.timeout(2 * PATIENCE_S):
+    async with asyncio.timeout(2 * TIMEOUT_S):
         while True:
             try:
                 return await neighbours.bus.ask(question, neighbours.tenant, 2.0)
@@ -77,7 +77,7 @@ async def drive(
     received: list[SearchEvent] = []
     ended: set[str] = set()
     await tell(neighbours, experiment, create("0", point=point), create("1", point=point))
-    async with asyncio.timeout(3 * PATIENCE_S):
+    async with asyncio.timeout(3 * TIMEOUT_S):
         while True:
             page = await ask(neighbours, GetSearchEvents(experiment_id=experiment, limit=1, driver="test"))
             assert isinstance(page, SearchEventPage)
@@ -114,11 +114,11 @@ async def test_a_driven_search_survives_the_searcher(
     config = document(CUSTOM)
     experiment = await neighbours.submit(config)
     train = Train(neighbours, experiment, lambda trial, step: 1 / (trial + step))
-    training = asyncio.create_task(train.until_over(4 * PATIENCE_S))
+    training = asyncio.create_task(train.until_over(4 * TIMEOUT_S))
     driving = asyncio.create_task(drive(neighbours, experiment, repeat=True))
     async with searcher(settings("searcher"), fault) as first:
         if fault:
-            await asyncio.wait_for(first.wait(), 2 * PATIENCE_S)
+            await asyncio.wait_for(first.wait(), 2 * TIMEOUT_S)
         else:
             await asyncio.gather(training, driving)
     async with searcher(settings("searcher")):

@@ -16,7 +16,7 @@ from shared.messages.reports import ValidationStored
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import ASHA, agree_with_the_rule
 from tests.integration.searcher.training import Patient, Train
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 CONFIG = {
     "entrypoint": "true",
@@ -69,7 +69,7 @@ async def test_a_front_survives_a_kill_and_a_restart(
         experiment = await neighbours.submit(CONFIG)
         train: Train = Measuring(neighbours, experiment, lambda trial, step: 0.0)
         training = asyncio.create_task(train.until_over())
-        await asyncio.wait_for(first.wait(), PATIENCE_S)
+        await asyncio.wait_for(first.wait(), TIMEOUT_S)
     async with searcher(settings("searcher")):
         over = await training
         assert over.state == "completed"

@@ -13,7 +13,7 @@ from shared.messages.queue import RequestOutcome
 from shared.messages.runs import RunGranted
 from shared.messages.specs import DesiredState
 from tests.integration.searcher.neighbours import Neighbours, closed, run_ended, run_granted, validation
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 ANSWERS: dict[DesiredState, RequestOutcome] = {
     DesiredState.STOP: "stopped",
@@ -39,7 +39,7 @@ class Train:
     waited: int = 0
     tasks: dict[tuple[TrialId, int], asyncio.Task[None]] = field(default_factory=dict)
 
-    async def until_over(self, timeout_s: float = 2 * PATIENCE_S) -> ExperimentChanged:
+    async def until_over(self, timeout_s: float = 2 * TIMEOUT_S) -> ExperimentChanged:
         async with asyncio.timeout(timeout_s):
             while True:
                 for trial, request in self.neighbours.received.requests(self.experiment).items():

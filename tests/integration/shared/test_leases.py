@@ -21,7 +21,7 @@ from shared.settings import PostgresSettings
 from tests.integration.bus.relaying import Statements
 from tests.integration.servers import Servers, TestDatabase
 from tests.integration.shared.lease_holder import LIFE_S
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 
 ROOT = Path(__file__).parents[3]
 
@@ -117,7 +117,7 @@ async def test_one_of_two_holds(books: Books) -> None:
 
 
 async def test_a_holder_that_ends_gives_back_at_once(books: Books) -> None:
-    forever_s = 100 * PATIENCE_S
+    forever_s = 100 * TIMEOUT_S
     async with holding(books, "a", forever_s) as first:
         await writes(books, "a", 1)
         async with holding(books, "b", forever_s):

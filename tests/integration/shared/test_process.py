@@ -14,7 +14,7 @@ import pytest
 from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers.base import Home
 from deploy.embedded.services import Service
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 
 SCRIPT = Path(__file__).with_name("process_under_test.py")
 Start = Callable[..., subprocess.Popen[str]]
@@ -69,7 +69,7 @@ def test_a_signal_ends_it_in_order(start: Start, number: signal.Signals) -> None
     child = start("run")
     port_of(child)
     child.send_signal(number)
-    told, _ = child.communicate(timeout=PATIENCE_S)
+    told, _ = child.communicate(timeout=TIMEOUT_S)
     assert child.returncode == 0
     assert told.splitlines() == [
         "stopped fetching",
@@ -124,14 +124,14 @@ def test_metrics_stay_behind_the_token(start: Start) -> None:
 
 
 def test_a_crashed_task_ends_the_process_and_closes_everything(start: Start) -> None:
-    told, logged = (child := start("crash")).communicate(timeout=PATIENCE_S)
+    told, logged = (child := start("crash")).communicate(timeout=TIMEOUT_S)
     assert child.returncode == 1
     assert told.splitlines()[-2:] == ["closed the bus", "closed the database"]
     assert "the index is corrupt" in logged
 
 
 def test_a_task_that_loses_its_cancellation_does_not_keep_a_crashed_process(start: Start) -> None:
-    told, _ = (child := start("stay and crash")).communicate(timeout=PATIENCE_S)
+    told, _ = (child := start("stay and crash")).communicate(timeout=TIMEOUT_S)
     assert child.returncode == 1
     assert told.splitlines() == ["lost a cancellation", "closed the bus", "closed the database"]
 
@@ -140,13 +140,13 @@ def test_a_task_that_loses_its_cancellation_does_not_keep_a_process_from_its_end
     child = start("stay")
     port_of(child)
     child.send_signal(signal.SIGTERM)
-    told, _ = child.communicate(timeout=PATIENCE_S)
+    told, _ = child.communicate(timeout=TIMEOUT_S)
     assert child.returncode == 0
     assert "lost a cancellation" in told and told.endswith("closed the bus\nclosed the database\n")
 
 
 def test_a_failing_start_says_why_and_closes_what_was_opened(start: Start) -> None:
-    told, logged = (child := start("refuse")).communicate(timeout=PATIENCE_S)
+    told, logged = (child := start("refuse")).communicate(timeout=TIMEOUT_S)
     assert child.returncode == 1
     assert told.splitlines() == ["closed the bus", "closed the database"]
     assert json.loads(logged.splitlines()[-1])["error"] == "the database does not answer"
@@ -154,14 +154,14 @@ def test_a_failing_start_says_why_and_closes_what_was_opened(start: Start) -> No
 
 def test_a_port_in_use_is_named(start: Start) -> None:
     port = port_of(start("run"))
-    _, logged = (second := start("run", MUSTER_SIDE__PORT=str(port))).communicate(timeout=PATIENCE_S)
+    _, logged = (second := start("run", MUSTER_SIDE__PORT=str(port))).communicate(timeout=TIMEOUT_S)
     assert second.returncode == 1
     assert f"'127.0.0.1', {port}" in logged
 
 
 def test_settings_are_shown_masked(start: Start) -> None:
     told, _ = (child := start("run", "--print-settings", MUSTER_SIDE__TOKEN="hush")).communicate(
-        timeout=PATIENCE_S
+        timeout=TIMEOUT_S
     )
     assert child.returncode == 0
     assert json.loads(told)["nats"]["url"] == "nats://127.0.0.1:4222"
@@ -169,6 +169,6 @@ def test_settings_are_shown_masked(start: Start) -> None:
 
 
 def test_bad_settings_are_named_and_refused(start: Start) -> None:
-    _, logged = (child := start("run", MUSTER_NATS__URLL="x")).communicate(timeout=PATIENCE_S)
+    _, logged = (child := start("run", MUSTER_NATS__URLL="x")).communicate(timeout=TIMEOUT_S)
     assert child.returncode == 2
     assert "MUSTER_NATS__URLL is not a setting of Muster" in logged

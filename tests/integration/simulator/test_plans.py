@@ -33,7 +33,7 @@ from shared.messages.pools import PoolView
 from shared.messages.workers import WorkerView
 from tests.integration.servers import Servers
 from tests.support import warm
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import TIMEOUT_S, eventually
 from tests.support.warm import Warm
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -138,7 +138,7 @@ async def simulator(environment: dict[str, str], **settings: str) -> AsyncIterat
     finally:
         if process.returncode is None:
             process.terminate()
-        assert await asyncio.wait_for(process.wait(), PATIENCE_S) == 0
+        assert await asyncio.wait_for(process.wait(), TIMEOUT_S) == 0
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from shared.auth import nats_jwt
 from shared.ids import WorkerId
 from shared.messages.workers import Credentials
 from tests.integration.servers import Servers
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import TIMEOUT_S
 from tests.support.warm import ROOT, WITHOUT_TORCH, WarmHere, start_here
 from worker.settings import WARM_MODULES
 
@@ -57,11 +57,11 @@ class Daemon:
     def kill(self) -> None:
         assert self._process is not None
         self._process.kill()
-        self._process.wait(timeout=PATIENCE_S)
+        self._process.wait(timeout=TIMEOUT_S)
 
     def wait(self) -> int:
         assert self._process is not None
-        return self._process.wait(timeout=PATIENCE_S)
+        return self._process.wait(timeout=TIMEOUT_S)
 
     def end(self, pid: int | None) -> None:
         if pid is not None:
@@ -79,7 +79,7 @@ class Daemon:
         assert self._process is not None
         if self._process.poll() is None:
             self._process.terminate()
-        return self._process.wait(timeout=PATIENCE_S)
+        return self._process.wait(timeout=TIMEOUT_S)
 
     @property
     def has_ended(self) -> bool:

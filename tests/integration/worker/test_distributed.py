@@ -89,7 +89,7 @@ while not trial.should_stop():
     step += 1
 with trial.checkpoint(step) as folder:
     (folder / f"shard-{trial.rank}").write_bytes(bytes([trial.rank]) * 100)
-counted = trial._heart.timings
+counted = trial._heartbeat.timings
 assert counted._spent_ns[1] > 0, "ranks that waited for each other have counted it"
 print("rank", trial.rank, "is through")
 """

@@ -44,25 +44,25 @@ def test_our_points_are_optunas(sampler: str, at_once: int) -> None:
 
 
 def test_a_gaussian_process_is_asked_once_by_both_and_answers_as_ever() -> None:
-    from tests.bench.samplers.memory import remembered
+    from tests.bench.samplers.memory import memoized
 
     def places(side: Ours | ByHand) -> list[Place]:
         return play(TABLE, side, 12, at_once=1)[0]
 
     plain = places(ByHand("gp", TABLE, 3, anew=True))
-    with remembered() as asked:
+    with memoized() as asked:
         for _ in range(2):
             assert places(Ours("gp", TABLE, 3, 12, 1)) == places(ByHand("gp", TABLE, 3, anew=True)) == plain
         assert [each.calls for each in asked] == [2, 2]
 
 
 def test_whatever_differs_is_another_question_and_a_generator_goes_on_from_the_same_state() -> None:
-    from tests.bench.samplers.memory import Remembered
+    from tests.bench.samplers.memory import Memoized
 
     def drawn(at: Place, *, rng: np.random.RandomState) -> list[float]:
         return [float(rng.random_sample()) + at["x"]]
 
-    asked = Remembered(drawn)
+    asked = Memoized(drawn)
     one, other = np.random.RandomState(1), np.random.RandomState(1)
     first = asked({"x": 1}, rng=one)
     first.append(9.0)

@@ -119,9 +119,9 @@ def listener(**more: Any) -> Subscription:
 
 
 def happening(
-    happened: str = "trial.completed", scene: EventContext | None = HERE, **resource: Any
+    happened: str = "trial.completed", context: EventContext | None = HERE, **resource: Any
 ) -> FeedEvent:
-    return FeedEvent(happened, 7, uuid4(), {"number": 4, **resource}, scene)
+    return FeedEvent(happened, 7, uuid4(), {"number": 4, **resource}, context)
 
 
 def test_who_asked_for_a_place_hears_of_nothing_that_is_of_no_known_place() -> None:

@@ -35,7 +35,7 @@ class Remembering:
         return self
 
     @property
-    def _surroundings(self) -> "Remembering":
+    def _environment(self) -> "Remembering":
         return self
 
     def report(self, step: int, **metrics: float) -> None:

@@ -117,9 +117,7 @@ def test_a_rule_of_retention_is_set_and_said_in_a_sentence(shell: Shell) -> None
     )
     ended = shell("retention", "set", "-w", "vision", "--detail-days", "30", "--log-days", "7")
     assert (
-        ended.code == 0
-        and "w?" in ended.err
-        and "vision: all points 30 d, points -, log lines 7 d" in ended.err
+        ended.code == 0 and "w?" in ended.err and "vision: full detail 30 d, metrics -, logs 7 d" in ended.err
     )
     assert shell.sent("PUT", "/v1/retention") == {
         "workspace": "vision",

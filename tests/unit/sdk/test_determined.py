@@ -115,8 +115,8 @@ def test_every_key_of_0_38_is_in_the_table() -> None:
 def test_what_is_said_to_be_the_same_is_a_key_of_ours() -> None:
     fields = set(_fields(ExperimentConfig, "")) | {f"log_policies.{name}" for name in LogPolicy.model_fields}
     fields |= {f"searcher.{name}" for kind in KINDS.values() for name in kind.model_fields}
-    assert [key.name for key in KEYS if key.fate is Translation.SAME and key.name not in fields] == []
-    left_out = [key.name for key in KEYS if key.fate is Translation.WITHOUT_EFFECT]
+    assert [key.name for key in KEYS if key.translation is Translation.SAME and key.name not in fields] == []
+    left_out = [key.name for key in KEYS if key.translation is Translation.WITHOUT_EFFECT]
     assert [name for name in left_out if name in fields] == []
 
 
@@ -145,7 +145,7 @@ def test_a_config_with_everything_is_taken_and_each_key_that_differs_is_named() 
     assert config.data["secrets"] == {"token": "s3cr3t"}
     assert config.retention_policy.log_retention_days == 1
     named = [warning.split(":")[0].split(" ")[0] for warning in read.warnings]
-    left_out = [key.name for key in KEYS if key.fate is Translation.WITHOUT_EFFECT]
+    left_out = [key.name for key in KEYS if key.translation is Translation.WITHOUT_EFFECT]
     unset = {"data_layer", "internal", "environment.slurm", "environment.pbs", "environment.pod_spec"}
     unset |= {name for name in left_out if name.startswith("checkpoint_storage.") and name.split(".")[1] not in
               ("type", "bucket", "prefix", "access_key", "secret_key")}  # fmt: skip
@@ -217,7 +217,7 @@ def test_what_could_not_be_what_was_meant_is_refused() -> None:
         assert "script" in (told.hint or "")
     told = refused(GOOD, ["searcher.source_trial_id=5"])
     assert (told.code, (told.place or "").split(",")[0]) == ("unsupported_key", "searcher.source_trial_id")
-    assert BY_PATH["searcher", "source_trial_id"].fate is Translation.REFUSED
+    assert BY_PATH["searcher", "source_trial_id"].translation is Translation.REFUSED
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_what_only_a_container_has_is_refused_with_the_reason(given: str, place:
     assert (told.code, (told.place or "").split(",")[0]) == ("unsupported_key", place)
     assert "not in containers" in told.message
     assert "on the machine in your script" in told.message
-    assert BY_PATH[tuple(place.split("."))].fate is Translation.REFUSED
+    assert BY_PATH[tuple(place.split("."))].translation is Translation.REFUSED
     with pytest.raises(Rejected):
         check_partial(yaml.safe_load(given), "template")
 

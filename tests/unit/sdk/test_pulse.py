@@ -36,28 +36,28 @@ def _second(folder: Path) -> Heartbeat:
 
 
 def test_a_rank_starts_then_steps(folder: Path) -> None:
-    heart = HeartbeatWriter(str(folder), 1)
+    heartbeat = HeartbeatWriter(str(folder), 1)
     assert (_second(folder).phase, _second(folder).pid) == (RankPhase.STARTING, os.getpid())
     for _ in range(RHYTHM_BEATS):
         assert _second(folder).phase is RankPhase.STARTING
-        heart.beat()
+        heartbeat.beat()
     assert _second(folder).phase is RankPhase.STEPPING
     assert read_heartbeats((folder / HEARTBEATS_FILE).read_bytes())[0].phase is RankPhase.ABSENT
 
 
 def test_work_without_steps_is_told_and_counts_for_no_step(folder: Path) -> None:
-    heart = HeartbeatWriter(str(folder), 1)
+    heartbeat = HeartbeatWriter(str(folder), 1)
     for _ in range(RHYTHM_BEATS):
-        heart.beat()
+        heartbeat.beat()
     longest_ns = _second(folder).longest_ns
-    with heart.busy(), heart.busy():
-        heart.beat()
+    with heartbeat.busy(), heartbeat.busy():
+        heartbeat.beat()
         assert _second(folder).phase is RankPhase.BUSY
     after = _second(folder)
     assert (after.phase, after.longest_ns) == (RankPhase.STEPPING, longest_ns)
-    heart.close()
+    heartbeat.close()
     assert _second(folder).phase is RankPhase.BUSY
-    heart.end()
+    heartbeat.end()
     assert _second(folder).phase is RankPhase.ENDED
 
 
@@ -74,10 +74,10 @@ def test_where_ranks_meet_for_a_checkpoint_they_are_expected_to_step(folder: Pat
     description = wire.TrialFile(
         socket="", size=2, hparams={}, seed=0, checkpoints=str(tmp_path / "kept"), metric="loss"
     )
-    heart = HeartbeatWriter(str(folder), 1)
+    heartbeat = HeartbeatWriter(str(folder), 1)
     for _ in range(RHYTHM_BEATS):
-        heart.beat()
-    with Trial(description, load_process_environment(), None, gang, heart).checkpoint(1) as directory:
+        heartbeat.beat()
+    with Trial(description, load_process_environment(), None, gang, heartbeat).checkpoint(1) as directory:
         (directory / "step").write_text("1")
         assert _second(folder).phase is RankPhase.BUSY
     assert met == [RankPhase.STEPPING], (
@@ -86,18 +86,18 @@ def test_where_ranks_meet_for_a_checkpoint_they_are_expected_to_step(folder: Pat
 
 
 def test_it_shows_its_stack_when_asked(folder: Path) -> None:
-    heart = HeartbeatWriter(str(folder), 1)
+    heartbeat = HeartbeatWriter(str(folder), 1)
     os.kill(os.getpid(), STACKS_SIGNAL)
     assert "test_it_shows_its_stack_when_asked" in (folder / "1.stacks").read_text()
-    heart.close()
+    heartbeat.close()
 
 
 def test_without_a_worker_nothing_is_written_and_nothing_fails(tmp_path: Path) -> None:
-    heart = HeartbeatWriter("", 0)
-    heart.beat()
-    with heart.busy():
-        heart.beat()
-    heart.close()
+    heartbeat = HeartbeatWriter("", 0)
+    heartbeat.beat()
+    with heartbeat.busy():
+        heartbeat.beat()
+    heartbeat.close()
     assert not list(tmp_path.iterdir())
 
 

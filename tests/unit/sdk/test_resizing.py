@@ -94,7 +94,7 @@ def test_a_rank_that_joins_others_in_a_later_loop_goes_on_there_with_what_they_h
         return False
 
     seat = SimpleNamespace(is_due=True, join=lambda: SimpleNamespace(rank=1, size=2))
-    monkeypatch.setattr(resize, "open_reforming", lambda surroundings: seat)
+    monkeypatch.setattr(resize, "open_reforming", lambda environment: seat)
     monkeypatch.setattr(resize, "from_first", lambda gang, state: copied(given.state_dict()))
     trial = SimpleNamespace(
         rank=1,
@@ -102,8 +102,8 @@ def test_a_rank_that_joins_others_in_a_later_loop_goes_on_there_with_what_they_h
         should_stop=should_stop,
         _gang=None,
         _resizing=None,
-        _heart=HeartbeatWriter("", 0),
-        _surroundings=None,
+        _heartbeat=HeartbeatWriter("", 0),
+        _environment=None,
         _take_gang=lambda gang: None,
     )
     line = Line()
@@ -123,7 +123,7 @@ def _trial(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A trial of four ranks; `next_size`: how many the gang has when it has formed anew."""
     left = SimpleNamespace(rank=0, size=1)
     seat = SimpleNamespace(is_due=False, join=lambda: left, on_broken=lambda: None)
-    monkeypatch.setattr(resize, "open_reforming", lambda surroundings: seat)
+    monkeypatch.setattr(resize, "open_reforming", lambda environment: seat)
     monkeypatch.setattr(resize, "COMMIT_TIME_SHARE", 1e-9)  # one copy, before the first step
     trial = SimpleNamespace(
         rank=0,
@@ -132,8 +132,8 @@ def _trial(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         should_stop=lambda: False,
         _gang=None,
         _resizing=None,
-        _heart=HeartbeatWriter("", 0),
-        _surroundings=None,
+        _heartbeat=HeartbeatWriter("", 0),
+        _environment=None,
     )
     trial._take_gang = lambda gang: setattr(trial, "size", trial.next_size)
     return trial

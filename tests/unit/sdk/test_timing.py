@@ -56,13 +56,13 @@ def test_each_part_is_counted_once(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_came_after_the_last_writing_is_written_at_the_end(folder: Path) -> None:
-    heart = HeartbeatWriter(str(folder), 0, timings := _started(folder))
+    heartbeat = HeartbeatWriter(str(folder), 0, timings := _started(folder))
     for step in (1, 2, 3):
         timings.count(8)
         timings.on_step(step)
     timings.count(8)
     assert (_written(folder).step, _written(folder).samples) == (1, 8)
-    heart.close()
+    heartbeat.close()
     assert (_written(folder).step, _written(folder).samples) == (3, 24), "as it was at that step"
 
 
@@ -123,8 +123,8 @@ def test_a_batch_holds_as_many_samples_as_its_first_tensor(batch: object, sample
 
 def test_a_run_that_is_not_profiled_has_nothing_of_it(folder: Path) -> None:
     assert start_timings(str(folder), 0, {}) is None
-    heart = HeartbeatWriter("", 0)
-    heart.on_step(1)
-    with heart.busy():
-        heart.beat()
+    heartbeat = HeartbeatWriter("", 0)
+    heartbeat.on_step(1)
+    with heartbeat.busy():
+        heartbeat.beat()
     assert _written(folder).at_ns == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.runtime.entrypoint import Command, Module, Script, read_entrypoint
+from muster.runtime.entrypoint import ExternalCommand, Module, Script, read_entrypoint
 
 PYTHON = "/venv/bin/python"
 
@@ -18,15 +18,15 @@ PYTHON = "/venv/bin/python"
         ("python -m pkg.train --x", Module("pkg.train", ("--x",))),
         (["python", "train.py", "a b"], Script("train.py", ("a b",))),
         (("python3", "-u", "-m", "pkg"), Module("pkg", ())),
-        ("python -c 'print(1)'", Command((PYTHON, "-c", "print(1)"))),
-        ("python -O train.py", Command((PYTHON, "-O", "train.py"))),
-        ("A=1 python train.py", Command(("/bin/sh", "-c", "A=1 python train.py"))),
-        ("python train.py | tee x", Command(("/bin/sh", "-c", "python train.py | tee x"))),
+        ("python -c 'print(1)'", ExternalCommand((PYTHON, "-c", "print(1)"))),
+        ("python -O train.py", ExternalCommand((PYTHON, "-O", "train.py"))),
+        ("A=1 python train.py", ExternalCommand(("/bin/sh", "-c", "A=1 python train.py"))),
+        ("python train.py | tee x", ExternalCommand(("/bin/sh", "-c", "python train.py | tee x"))),
         ("python train.py '$HOME'", Script("train.py", ("$HOME",))),
-        ("bash run.sh", Command(("/bin/sh", "-c", "bash run.sh"))),
-        (["bash", "run.sh"], Command(("bash", "run.sh"))),
-        ("/usr/bin/python3 train.py", Command(("/bin/sh", "-c", "/usr/bin/python3 train.py"))),
-        ("echo 'unbalanced", Command(("/bin/sh", "-c", "echo 'unbalanced"))),
+        ("bash run.sh", ExternalCommand(("/bin/sh", "-c", "bash run.sh"))),
+        (["bash", "run.sh"], ExternalCommand(("bash", "run.sh"))),
+        ("/usr/bin/python3 train.py", ExternalCommand(("/bin/sh", "-c", "/usr/bin/python3 train.py"))),
+        ("echo 'unbalanced", ExternalCommand(("/bin/sh", "-c", "echo 'unbalanced"))),
     ],
 )
 def test_a_command_is_read(command: str | list[str], meaning: object) -> None:

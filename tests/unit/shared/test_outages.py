@@ -7,12 +7,12 @@ from datetime import timedelta
 from shared.errors import Broken, Transient
 from shared.runtime.loops import repeat
 from shared.runtime.outages import Outages
-from tests.support.telling import told_events
+from tests.support.log_capture import captured_events
 
 
 async def test_an_outage_is_told_at_its_begin_and_at_its_end() -> None:
     outages = Outages(lease="leader")
-    with told_events() as told:
+    with captured_events() as told:
         for _ in range(3):
             outages.failed("renewing", TimeoutError())
         outages.failed("taking", Transient("Postgres is away"))
@@ -28,7 +28,7 @@ async def test_an_outage_is_told_at_its_begin_and_at_its_end() -> None:
 
 async def test_a_second_outage_is_told_again() -> None:
     outages = Outages()
-    with told_events() as told:
+    with captured_events() as told:
         for _ in range(2):
             outages.failed("publishing", "nobody takes it")
             outages.worked("publishing")
@@ -48,7 +48,7 @@ async def test_a_loop_outlives_what_its_step_meets_and_says_it_once() -> None:
         elif isinstance(error, Exception):
             raise error
 
-    with told_events() as told:
+    with captured_events() as told:
         loop = asyncio.create_task(repeat(step, timedelta(0)))
         async with asyncio.timeout(10):
             await over.wait()

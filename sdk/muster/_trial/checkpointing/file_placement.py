@@ -16,14 +16,14 @@ class _Written(NamedTuple):
 
 
 def assign_files(
-    exchange: Collectives, folder: Path, is_written: bool, worker: str
+    collectives: Collectives, folder: Path, is_written: bool, worker: str
 ) -> tuple[str, ...] | None:
     """Wait until every rank has written; afterwards each file is on one machine, whose worker uploads it.
 
     Collective. If several machines have the same file, the lowest rank's file is kept and the others are removed.
 
     Args:
-        exchange: Collective operations of the gang.
+        collectives: Collective operations of the gang.
         folder: The checkpoint's folder on this machine.
         is_written: False if this rank's disk was full.
         worker: The worker of this machine.
@@ -33,16 +33,16 @@ def assign_files(
         None if a rank's disk was full.
     """
     unwritten = torch.tensor([0.0 if is_written else 1.0])
-    if float(exchange.total(unwritten, "muster.checkpoint.written")) > 0:
+    if float(collectives.total(unwritten, "muster.checkpoint.written")) > 0:
         return None
-    mine = _Written(worker, _list_files(folder) if exchange.local_rank == 0 else [])
-    if exchange.size == exchange.local_size:
+    mine = _Written(worker, _list_files(folder) if collectives.local_rank == 0 else [])
+    if collectives.size == collectives.local_size:
         return (worker,)
     taken: set[str] = set()
     holders: list[str] = []
-    for rank, answer in enumerate(exchange.gather(mine, "muster.checkpoint.files")):
+    for rank, answer in enumerate(collectives.gather(mine, "muster.checkpoint.files")):
         written = _Written(*answer)  # type: ignore[misc]
-        if rank == exchange.rank:
+        if rank == collectives.rank:
             for path in taken.intersection(written.paths):
                 (folder / path).unlink()
         if rank == 0 or not taken.issuperset(written.paths):

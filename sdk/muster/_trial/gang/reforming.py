@@ -64,7 +64,7 @@ def open_reforming(environment: ProcessEnvironment) -> GangReforming | None:
     if description.distributed != "horovod":
         return None
     # Every rank needs its own connection; only rank 0 has a report channel.
-    generation = 0 if environment.stands_by else environment.generation
+    generation = 0 if environment.size_to_join else environment.generation
     return GangReforming(
         ResizeConnection(description.socket, environment.token, environment.local_rank, generation)
     )

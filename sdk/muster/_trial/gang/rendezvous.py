@@ -16,7 +16,7 @@ def join_gang(distributed: str, size: int, environment: ProcessEnvironment) -> "
     Args:
         distributed: Value of the config.
         size: Number of processes that the worker started.
-        surroundings: Environment of this process, including the launcher's variables.
+        environment: Environment of this process, including the launcher's variables.
 
     Raises:
         Rejected: Horovod is required and not installed.

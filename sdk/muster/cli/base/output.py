@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.console import Console
 
-SENTENCES = frozenset({"reason", "why", "metrics", "description", "comment"})
+SENTENCES = frozenset({"reason", "metrics", "description", "comment"})
 """Columns that may wrap; all others stay on one line."""
 WIDEST = 10_000
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (0, "s"))

@@ -41,7 +41,7 @@ def cost(by: By = None, since: Since = None, until: Until = None) -> None:
 
 
 def _show_ledger(found: "Sequence[MachineCost]") -> None:
-    columns = ("day", "pool", "kind", "rented", ">machines", ">hours", ">cost")
+    columns = ("day", "pool", "kind", "purchase", ">machines", ">hours", ">cost")
     rows = [
         (
             one.day,

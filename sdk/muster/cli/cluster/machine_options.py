@@ -106,7 +106,7 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
         on_demand_slots: OnDemand = None,
         fall_back: FallsBack = None,
         move_runs: MovesRuns = None,
-        patience: LaunchAfter = None,
+        launch_after: LaunchAfter = None,
         idle_timeout: Idle = None,
         join_timeout: Join = None,
         budget: Budget = None,
@@ -122,7 +122,7 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
             "on_demand_slots": on_demand_slots,
             "falls_back": fall_back,
             "moves_runs": move_runs,
-            "patience_s": None if patience is None else seconds_of(patience, "--patience"),
+            "patience_s": None if launch_after is None else seconds_of(launch_after, "--patience"),
             "idle_timeout_s": None if idle_timeout is None else seconds_of(idle_timeout, "--idle-timeout"),
             "join_timeout_s": None if join_timeout is None else seconds_of(join_timeout, "--join-timeout"),
         }

@@ -81,7 +81,7 @@ def list_instances(pool: PoolName = None, filter_: Filter = None, sort: Sort = N
         every = client.cluster.instances(filter=filter_ or "", sort=sort or "").all()
     found = [one for one in every if pool in (None, one.pool)]
     columns = (
-        *("instance", "worker", "pool", "provider", "machine", "state", ">slots", ">an hour", ">cost"),
+        *("instance", "worker", "pool", "provider", "machine", "state", ">slots", ">price/h", ">cost"),
         *("launched", "ended", "reason"),
     )
     rows = (

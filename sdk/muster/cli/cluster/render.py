@@ -25,7 +25,7 @@ def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
             f"{found.instances} of {found.minimum} to {found.maximum}{most}"
             + (", closing" if found.closing else ""),
         ),
-        ("rents", f"{of}, {order}"),
+        ("machine types", f"{of}, {order}"),
         *([("zones", ", ".join(found.zones))] if found.zones else []),
         *([("spot share", spot)] if found.spot_share else []),
         *([("headroom", f"{found.reserve_slots} slots")] if found.reserve_slots else []),
@@ -36,7 +36,7 @@ def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
 
 def offers_table(found: "Sequence[MachineOffer]") -> None:
     """Print the machine types that can be rented."""
-    columns = ("kind", "provider", "zone", "rented", ">slots", "gpu", ">an hour", "priced on", "paused")
+    columns = ("kind", "provider", "zone", "purchase", ">slots", "gpu", ">price/h", "price date", "paused")
     rows = (
         (
             one.kind, one.provider, one.zone, one.purchase.replace("_", " "), one.slots, one.gpu or one.slot_kind,

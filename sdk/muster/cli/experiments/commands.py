@@ -100,7 +100,7 @@ def describe(
 
 
 @verb(app, "front")
-def front(experiment: Number) -> None:
+def pareto_front(experiment: Number) -> None:
     """List the Pareto-optimal trials within the limits of the search."""
     from muster.client import connect
 
@@ -142,7 +142,7 @@ def metrics(
     with connect() as client:
         found = client.experiments.metrics(experiment, names=name or (), group=group)
         numbers = {trial.id: trial.number for trial in client.trials.list(experiment)}
-    columns = (">trial", "group", "metric", ">points", ">last", ">least", ">greatest", "course")
+    columns = (">trial", "group", "metric", ">points", ">last", ">min", ">max", "trend")
     rows = (
         (numbers.get(trial.trial, trial.trial), *row)
         for trial in found.trials

@@ -45,23 +45,31 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
     ]
 
 
-def pareto_columns(found: "ExperimentDetail", front: Sequence["FrontTrial"]) -> tuple[str, ...]:
+def pareto_columns(found: "ExperimentDetail", pareto_front: Sequence["FrontTrial"]) -> tuple[str, ...]:
     """Return the column names of a Pareto front: metrics with the direction of improvement, and the hyperparameters that differ."""
     arrows = _arrows(found)
-    metrics = (f">{name} {arrows[name]}" if name in arrows else f">{name}" for name in _metrics(front))
-    return (">trial", "state", ">step", *metrics, *(f">{name.rpartition('.')[2]}" for name in varying(front)))
+    metrics = (f">{name} {arrows[name]}" if name in arrows else f">{name}" for name in _metrics(pareto_front))
+    return (
+        ">trial",
+        "state",
+        ">step",
+        *metrics,
+        *(f">{name.rpartition('.')[2]}" for name in varying(pareto_front)),
+    )
 
 
-def pareto_rows(found: "ExperimentDetail", front: Sequence["FrontTrial"]) -> Iterator[tuple[object, ...]]:
+def pareto_rows(
+    found: "ExperimentDetail", pareto_front: Sequence["FrontTrial"]
+) -> Iterator[tuple[object, ...]]:
     """Yield each trial's cells under `pareto_columns`."""
-    for one in front:
+    for one in pareto_front:
         values = dict(flat(one.hyperparameters))
         yield (
             f"{found.number}.{one.trial_number}",
             one.state,
             one.step,
-            *[one.metrics.get(name) for name in _metrics(front)],
-            *[values.get(name) for name in varying(front)],
+            *[one.metrics.get(name) for name in _metrics(pareto_front)],
+            *[values.get(name) for name in varying(pareto_front)],
         )
 
 
@@ -117,8 +125,8 @@ def _texts(found: "ExperimentDetail", key: str) -> list[str]:
     return [str(text) for text in texts] if isinstance(texts, list) else []
 
 
-def _metrics(front: Sequence["FrontTrial"]) -> list[str]:
-    return list(dict.fromkeys(name for one in front for name in one.metrics))
+def _metrics(pareto_front: Sequence["FrontTrial"]) -> list[str]:
+    return list(dict.fromkeys(name for one in pareto_front for name in one.metrics))
 
 
 def trial_count(found: "Experiment") -> str:

@@ -13,7 +13,7 @@ def operation_facts(found: "LongOperation") -> list[tuple[str, object]]:
     return [
         ("operation", found.operation),
         ("state", found.state),
-        ("since", when(found.created_at)),
+        ("created", when(found.created_at)),
         ("waiting", found.waiting),
         ("error", found.message),
         *([("hint", found.hint)] if found.message is not None else []),

@@ -50,4 +50,4 @@ def rule_message(rule: "RetentionRule") -> str:
     detail, points, lines = map(
         days, (rule.metric_detail_days, rule.metric_retention_days, rule.log_retention_days)
     )
-    return f"{rule_scope(rule)}: all points {detail}, points {points}, log lines {lines}"
+    return f"{rule_scope(rule)}: full detail {detail}, metrics {points}, logs {lines}"

@@ -82,7 +82,18 @@ def describe(trial: TrialName) -> None:
     facts([*_facts(found), *uploads, *[("warning", text) for text in recent]])
     if len(recent) < len(warnings):
         note("{} more warnings: `muster trial logs {} --stream platform`", len(warnings) - len(recent), trial)
-    columns = (">run", "state", "outcome", "reason", ">exit", "charged", "labels", "on", "granted", "ended")
+    columns = (
+        ">run",
+        "state",
+        "outcome",
+        "reason",
+        ">exit",
+        "charged",
+        "labels",
+        "workers",
+        "granted",
+        "ended",
+    )
     table(columns, (_run_row(run) for run in runs), "no runs yet: `muster trial explain` shows why")
 
 
@@ -121,7 +132,7 @@ def metrics(
         )
         table(("group", "metric", ">step", ">value", ">run", "time"), rows, empty)
         return
-    columns = ("group", "metric", ">points", ">last", ">least", ">greatest", "course")
+    columns = ("group", "metric", ">points", ">last", ">min", ">max", "trend")
     emit(found, lambda: table(columns, series_rows(found.series), empty))
 
 

@@ -16,7 +16,7 @@ def show(found: "Explanation") -> None:
     facts(
         [
             ("state", found.state),
-            ("why", found.message),
+            ("reason", found.message),
             ("position", found.position),
             ("starts", _starts(found)),
             ("held by", _held_by(found)),

@@ -81,7 +81,7 @@ def flat(values: object, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 
 def series_rows(series: Iterable["MetricSeries"]) -> Iterator[tuple[object, ...]]:
-    """Yield group, name, number of points, last, least, greatest and a sparkline of each series."""
+    """Yield group, name, number of points, last, minimum, maximum and a sparkline of each series."""
     from muster.client.metric_values import value_of
 
     for one in series:

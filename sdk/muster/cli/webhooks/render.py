@@ -14,7 +14,7 @@ def webhook_facts(found: "Webhook") -> list[tuple[str, object]]:
     return [
         ("name", found.name),
         ("id", found.id),
-        ("to", f"{found.origin}, as {found.form}"),
+        ("destination", f"{found.origin}, as {found.form}"),
         ("scope", scope_of(found.workspace, found.project)),
         ("events", ", ".join(found.events) or "all"),
         ("labels", ", ".join(found.labels) or None),

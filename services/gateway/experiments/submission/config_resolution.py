@@ -80,7 +80,7 @@ async def _config_of(call: Call, template: str) -> JsonObject:
 def _lay_under(document: Document, config: JsonObject, where: str) -> None:
     for path, _ in _leaves(config):
         if _at(document.root, path) is None:
-            document.places[path] = where
+            document.positions[path] = where
     document.root = merge_configs(document.root, config)
 
 
@@ -89,7 +89,7 @@ def _set_invariant(document: Document, policy: PolicyRules) -> Iterator[str]:
     before, invariant = document.root, policy.invariant_config
     document.root = merge_configs(invariant, before)
     for path, value in _leaves(invariant):
-        document.places[path] = f"set by {policy}"
+        document.positions[path] = f"set by {policy}"
         asked, now = _at(before, path), _at(document.root, path)
         if asked is not None and now == value and now != asked:
             yield f"{dotted(path)} is {value}, set by {policy}; your value {asked} is ignored"

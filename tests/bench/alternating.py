@@ -23,16 +23,16 @@ from tests.bench.embedded import TRIALS, Platform
 from tests.bench.pairs import processes_of
 from worker.ranks.launch.environment import KEPT_MEMORY
 
-TURN_S = 1.5
+SLICE_S = 1.5
 SETTLE_S = 0.4
 """What a turn begins with and does not count: what the other's last steps have left the platform to do, and cold caches."""
 ALONE_S = 3.0
 WARM_UP_STEPS = 12
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 ENDLESS = 10**9
 
 
-class Turns(NamedTuple):
+class AlternatingRates(NamedTuple):
     """Steps a second of each, turn by turn, and the processor time of the platform as a part of the ranks', while they train alone."""
 
     bare: list[float]
@@ -70,10 +70,10 @@ class Training:
 
     def await_steps(self, ended: Callable[[], bool]) -> None:
         """Wait until it trains; raises SystemExit where it does not."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + TIMEOUT_S
         while len(self.steps_ns) < WARM_UP_STEPS:
             if ended() or time.monotonic() > until:
-                raise SystemExit(f"{self.marks.name}: no training began within {PATIENCE_S:g} s")
+                raise SystemExit(f"{self.marks.name}: no training began within {TIMEOUT_S:g} s")
             time.sleep(0.1)
 
     def rate(self, began: float, ended: float) -> float:
@@ -88,7 +88,7 @@ class Training:
                 os.kill(pid, sign)
 
 
-def take_turns(bench: Platform, code: str, model: str, ranks: int, pairs: int) -> Turns:
+def alternate(bench: Platform, code: str, model: str, ranks: int, pairs: int) -> AlternatingRates:
     """Start one after the other, let them take so many turns, and end both. Which of them begins alternates."""
     with TemporaryDirectory(prefix="muster-turns-") as folder:
         bare, inside = Training(Path(folder, "bare")), Training(Path(folder, "inside"))
@@ -102,12 +102,12 @@ def take_turns(bench: Platform, code: str, model: str, ranks: int, pairs: int) -
                 for one in (bare, inside) if number % 2 else (inside, bare):
                     one.go()
                     began = time.monotonic()
-                    time.sleep(TURN_S)
+                    time.sleep(SLICE_S)
                     windows[one].append((began + SETTLE_S, time.monotonic()))
                     one.stand()
             inside.go()
             fraction = _cpu_fraction(bench, inside.pids)
-            return Turns(
+            return AlternatingRates(
                 [bare.rate(*window) for window in windows[bare]],
                 [inside.rate(*window) for window in windows[inside]],
                 fraction,
@@ -131,7 +131,7 @@ def _trains_bare(hparams: Mapping[str, JsonValue], ranks: int, training: Trainin
     finally:
         training.kill()
         process.terminate()
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def _trains_inside(
     finally:
         training.go()
         bench.client.experiments.kill(made.id)
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + TIMEOUT_S
         while not bench.client.experiments.get(made.id).final and time.monotonic() < until:
             time.sleep(0.2)
 

@@ -9,12 +9,12 @@ from structlog.typing import EventDict
 
 
 @contextmanager
-def told_events() -> Iterator[list[EventDict]]:
+def captured_events() -> Iterator[list[EventDict]]:
     """The events of every level that are logged inside, in order."""
     before = structlog.get_config()
     structlog.reset_defaults()
     try:
-        with capture_logs() as told:
-            yield told
+        with capture_logs() as events:
+            yield events
     finally:
         structlog.configure(**before)

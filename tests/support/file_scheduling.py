@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-TOGETHER = ("tests/e2e/",)
+ONE_TESTER_FOLDERS = ("tests/e2e/",)
 """Folders whose files use one platform: one tester takes them all, and starts it once."""
 SECONDS = {
     "tests/e2e/": 600,
@@ -31,9 +31,9 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+        return next((folder for folder in ONE_TESTER_FOLDERS if file.startswith(folder)), file)
 
 
-def how_long(nodeid: str) -> int:
+def expected_seconds(nodeid: str) -> int:
     """The seconds of the test's file, about."""
     return next((SECONDS[place] for place in CLOSEST_FIRST if nodeid.startswith(place)), 0)
