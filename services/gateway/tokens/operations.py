@@ -74,7 +74,7 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
         }
         await store.insert_token(unit.connection, values)
         created = CreatedToken.model_validate(values | {"secret": secret})
-        call.note(after=created)
+        call.set_audit_fields(after=created)
         return await remember(call, unit.connection, created)
 
 
@@ -97,7 +97,7 @@ async def revoke_token(call: Call, request: TokenRequest) -> Token:
             await store.revoke_token(unit.connection, token_id, unit.now)
             row = await store.load_token(unit.connection, token_id)
             if row is not None and before is not None:
-                call.note(before=_render_token(before), after=_render_token(row))
+                call.set_audit_fields(before=_render_token(before), after=_render_token(row))
                 return _render_token(row)
     raise NotFound("the token")
 

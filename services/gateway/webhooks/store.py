@@ -88,10 +88,12 @@ def has_webhooks(tenant: UUID) -> ColumnElement[bool]:
 
 
 async def intend(
-    connection: AsyncConnection, tenant: UUID, now: Any, told: Sequence[NewEvent], last: int
+    connection: AsyncConnection, tenant: UUID, now: Any, new_events: Sequence[NewEvent], last: int
 ) -> bool:
     """Create deliveries for the events that were just appended, the last at position `last`. Return True if there are any."""
-    named = [(at, one) for at, one in enumerate(told, last - len(told) + 1) if one.name is not None]
+    named = [
+        (at, one) for at, one in enumerate(new_events, last - len(new_events) + 1) if one.name is not None
+    ]
     if not named:
         return False
     listeners = [

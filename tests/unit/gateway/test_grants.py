@@ -51,7 +51,7 @@ def test_roles_add_up() -> None:
         [Binding("viewer", ROLES["viewer"]), Binding("editor", ROLES["editor"], VISION)]
     )
     assert grants.holds(READ, SPEECH) and not grants.holds(WRITE, SPEECH) and grants.holds(WRITE, VISION)
-    assert grants.within(READ) == "" and grants.within(WRITE) == b"vision".hex()
+    assert grants.scopes_text(READ) == "" and grants.scopes_text(WRITE) == b"vision".hex()
 
 
 def test_a_scope_narrows_and_leaves_who_am_i() -> None:
@@ -70,8 +70,8 @@ def test_nobody_keeps_the_site_who_was_not_given_it() -> None:
 
 
 def test_nothing_is_seen_where_nothing_is_held() -> None:
-    assert combine_bindings([]).within(READ) == "-"
-    assert having("viewer", Scope("a,b'--/", "é")).within(READ) == "612c62272d2d2f/c3a9"
+    assert combine_bindings([]).scopes_text(READ) == "-"
+    assert having("viewer", Scope("a,b'--/", "é")).scopes_text(READ) == "612c62272d2d2f/c3a9"
 
 
 @given(BINDINGS, BINDINGS)

@@ -71,7 +71,7 @@ async def heard(tail: Tail[int, Event], position: int, until: int) -> list[int]:
     seen: list[int] = []
     async with asyncio.timeout(5):
         while position < until:
-            await tail.more(position)
+            await tail.wait_beyond(position)
             seen += [told.position for told in tail.since(position)]
             position = tail.end
     return seen
@@ -120,7 +120,7 @@ async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_read
         await feed.changed(TENANT, 1)
         for tail in (one, two):
             with pytest.raises(Transient, match="away"):
-                await tail.more(0)
+                await tail.wait_beyond(0)
         table.is_away, table.count = False, 1
         with tails.following(KEY, 0, table.read, changes_of(feed)) as three:
             assert await heard(three, 0, 1) == [1]
@@ -143,7 +143,7 @@ async def test_streams_are_sent_away_when_the_gateway_goes_down(feed: Feed) -> N
         await asyncio.sleep(0)
         feed.end()
         with pytest.raises(Transient) as raised:
-            await tail.more(0)
+            await tail.wait_beyond(0)
     assert raised.value.code == "restarting"
 
 
@@ -153,5 +153,5 @@ async def test_who_follows_what_is_over_hears_the_rest_and_that_no_more_comes(fe
         return TailPage(told, 1, is_last=True, is_over=bool(after))
 
     with Tails(0.001).following(KEY, 0, read, changes_of(feed)) as tail:
-        assert await tail.more(0) and [told.position for told in tail.since(0)] == [1]
-        assert not await tail.more(1)
+        assert await tail.wait_beyond(0) and [told.position for told in tail.since(0)] == [1]
+        assert not await tail.wait_beyond(1)

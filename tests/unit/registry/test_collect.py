@@ -23,7 +23,7 @@ def plan_collection(
     checkpoints: list[CollectionCandidate], policy: CollectionPolicy, pins: Pins, *, smaller_is_better: bool
 ) -> list[UUID]:
     verdicts = judge_checkpoints(checkpoints, policy, pins, smaller_is_better=smaller_is_better)
-    return [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.goes]
+    return [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.unneeded]
 
 
 ONE_TRIAL = [

@@ -122,7 +122,7 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
         slots = ", ".join(map(str, before.slot_ids))
         raise NotFound(f"slot {request.slot} of worker {before.worker}", f"its slots are: {slots or 'none'}")
     operation = new_id(call.dependencies.clock)
-    call.note(before=render_worker(before))
+    call.set_audit_fields(before=render_worker(before))
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
     async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
@@ -171,7 +171,7 @@ async def _drain(
         for worker in workers
     ]
     before = WorkerPage(items=[render_worker(worker) for worker in workers])
-    call.note(before=show(before))
+    call.set_audit_fields(before=show(before))
     async with call.site_transaction() as unit:
         unit.emit(*commands, tenant=SITE)
 

@@ -103,7 +103,7 @@ class Grants:
             self.holds(permission, scope) for permission, scopes in other.held.items() for scope in scopes
         )
 
-    def within(self, permission: Permission) -> str:
+    def scopes_text(self, permission: Permission) -> str:
         """Return the scopes of a permission in the format of the database's row-level security; empty for the whole tenant.
 
         Names are hex-encoded, so that no text of users gets into a statement.
@@ -144,7 +144,7 @@ def _narrow(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
     }
     if isinstance(needed, Permission):
         asked |= {kind: needed for kind, permissions in _KINDS.items() if needed in permissions}
-    return {kind: scopes for kind, needs in asked.items() if (scopes := grants.within(needs))}
+    return {kind: scopes for kind, needs in asked.items() if (scopes := grants.scopes_text(needs))}
 
 
 def nearest_role(grants: Grants) -> str:

@@ -23,7 +23,7 @@ class OpenStreams:
         self._open: Counter[TenantId] = Counter()
 
     @contextmanager
-    def one(self, tenant: TenantId) -> Iterator[None]:
+    def hold(self, tenant: TenantId) -> Iterator[None]:
         """Count a stream until the block ends. Raises LimitExceeded if the tenant has too many."""
         if self._open[tenant] >= self._most:
             message = f"your tenant has {self._most} open streams on this replica, which is the maximum; close some of them"

@@ -63,7 +63,7 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     before = await view_of(call, request.pool)
     check_unchanged(call, render_pool(before))
     rules = _changed(before.rules, request)
-    call.note(before=render_pool(before), entity=f"pool/{before.pool}")
+    call.set_audit_fields(before=render_pool(before), entity=f"pool/{before.pool}")
     command = EditPool(operation_id=new_id(call.dependencies.clock), pool=before.pool, rules=rules)
     async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
