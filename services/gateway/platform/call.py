@@ -197,12 +197,12 @@ class Call:
             self.audit_writer.tenants = (tenant,)
         return replace(self, caller=replace(UNAUTHENTICATED, tenant=tenant))
 
-    def check_scope(self, needed: Permission, place: Scope) -> None:
+    def check_scope(self, needed: Permission, scope: Scope) -> None:
         """Raise Rejected if the caller lacks the permission in the scope. The error reveals nothing about the scope's contents."""
-        if not self.caller.grants.holds(needed, place):
+        if not self.caller.grants.holds(needed, scope):
             raise Rejected(
                 "forbidden",
-                f"you do not have the permission {needed} in {place}",
+                f"you do not have the permission {needed} in {scope}",
                 hint="`muster whoami` shows your roles and their scopes",
             )
 

@@ -43,7 +43,7 @@ async def get_me(call: Call, request: Empty) -> Me:
         role=Role(nearest_role(caller.grants)),
         permissions=sorted(caller.grants.held),
         roles=[
-            HeldRole(role=held.role, workspace=held.place.workspace, project=held.place.project)
+            HeldRole(role=held.role, workspace=held.scope.workspace, project=held.scope.project)
             for held in caller.roles
         ],
         expires_at=caller.expires_at,

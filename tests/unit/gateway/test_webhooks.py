@@ -119,9 +119,9 @@ def listener(**more: Any) -> Subscription:
 
 
 def happening(
-    happened: str = "trial.completed", scene: EventContext | None = HERE, **resource: Any
+    happened: str = "trial.completed", context: EventContext | None = HERE, **resource: Any
 ) -> FeedEvent:
-    return FeedEvent(happened, 7, uuid4(), {"number": 4, **resource}, scene)
+    return FeedEvent(happened, 7, uuid4(), {"number": 4, **resource}, context)
 
 
 def test_who_asked_for_a_place_hears_of_nothing_that_is_of_no_known_place() -> None:
@@ -196,8 +196,8 @@ def test_what_is_sealed_is_read_at_its_own_place_alone() -> None:
 @pytest.mark.parametrize("name", [*EVENTS, "webhook.tested"])
 def test_every_event_is_a_sentence_in_every_form(name: str) -> None:
     resource = {"name": "m", "model_name": "m", "stage": "staging", "outcome": "failed", "reason": "it broke"}
-    scene = EventContext("vision") if name.startswith(("model", "version")) else HERE
-    event = cloud_event(TENANT, NOW, happening(name, scene, **resource))
+    context = EventContext("vision") if name.startswith(("model", "version")) else HERE
+    event = cloud_event(TENANT, NOW, happening(name, context, **resource))
     said = summary_of(event)
     assert "None" not in said and len(said) > 12
     for form in ("cloudevents", "slack", "alertmanager"):

@@ -18,8 +18,8 @@ T = TypeVar("T")
 class OpenStreams:
     """Counts the open streams of this replica by tenant."""
 
-    def __init__(self, most_of_tenant: int) -> None:
-        self._most = most_of_tenant
+    def __init__(self, max_per_tenant: int) -> None:
+        self._most = max_per_tenant
         self._open: Counter[TenantId] = Counter()
 
     @contextmanager

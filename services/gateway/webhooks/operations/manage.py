@@ -50,7 +50,7 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
         earlier = await claim(call, unit, request, webhook_id)
         if earlier is not None:
             return CreatedWebhook.model_validate(earlier.response)
-        most = call.dependencies.outbound.most_of_tenant
+        most = call.dependencies.outbound.max_per_tenant
         if await store.count_webhooks(unit.connection) >= most:
             raise Rejected(
                 "too_many_webhooks",
