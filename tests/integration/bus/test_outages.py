@@ -23,7 +23,7 @@ from tests.integration.bus.parts import (
 )
 from tests.integration.bus.relaying import Service, effect_of
 from tests.integration.servers import Servers, TestDatabase
-from tests.support.telling import told_events
+from tests.support.log_capture import captured_events
 from tests.support.waiting import PATIENCE_S, eventually
 
 
@@ -91,7 +91,7 @@ async def test_messages_wait_for_a_postgres_that_is_away_for_long(
         await submit(sender, 20)
         await asyncio.sleep(1)
         servers.postgres.stop()
-        with told_events() as told:
+        with captured_events() as told:
             async with running(make_searcher(settings)):
                 await asyncio.sleep(15)
                 servers.restart(servers.postgres)

@@ -15,9 +15,9 @@ from services.gateway.platform.auth.permissions import ADMIN, OPERATOR, ROLES, S
 
 READ, WRITE = Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE
 VISION, SPEECH = Scope("vision"), Scope("speech")
-PLACES = st.sampled_from([TENANT_SCOPE, VISION, SPEECH, Scope("vision", "detect"), Scope("speech", "detect")])
+SCOPES = st.sampled_from([TENANT_SCOPE, VISION, SPEECH, Scope("vision", "detect"), Scope("speech", "detect")])
 BINDINGS = st.lists(
-    st.builds(Binding, st.just("x"), st.sampled_from(list(ROLES.values())), PLACES), max_size=4
+    st.builds(Binding, st.just("x"), st.sampled_from(list(ROLES.values())), SCOPES), max_size=4
 )
 
 
@@ -95,7 +95,7 @@ def test_an_admin_covers_what_a_tenant_has_to_give_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("grants", "told"),
+    ("grants", "expected"),
     [
         (combine_bindings([Binding(ADMIN, ROLES[ADMIN]), Binding(OPERATOR, ROLES[OPERATOR])]), "admin"),
         (having("workspace-admin"), "editor"),
@@ -104,5 +104,5 @@ def test_an_admin_covers_what_a_tenant_has_to_give_and_no_more() -> None:
         (having("editor", VISION), "viewer"),
     ],
 )
-def test_clients_of_before_are_told_the_nearest_role(grants: Grants, told: str) -> None:
-    assert nearest_role(grants) == told
+def test_clients_of_before_are_told_the_nearest_role(grants: Grants, expected: str) -> None:
+    assert nearest_role(grants) == expected

@@ -23,7 +23,7 @@ from shared.messages.checkpoints import (
     UploadMany,
 )
 from shared.messages.files import FileEntry, FileLink, PartLink
-from tests.support.telling import told_events
+from tests.support.log_capture import captured_events
 from tests.support.waiting import eventually
 from worker.transfer.checkpoints import upload as upload_module
 from worker.transfer.checkpoints.batching import BatchingRegistry
@@ -234,7 +234,7 @@ async def test_uploads_that_fail_are_logged_once_counted_and_told_with_the_reaso
     monkeypatch.setattr(upload_module, "WAITS_AFTER_S", 0.0)
     platform.reports.set()
     platform.failing = "the store answered an upload with status 500"
-    with told_events() as told:
+    with captured_events() as told:
         async with _uploading(platform, tmp_path) as uploads:
             for number in (1, 2):
                 _add(uploads, tmp_path, number, **{f"f{number}": bytes([number])})
@@ -256,7 +256,7 @@ async def test_uploads_that_fail_are_logged_once_counted_and_told_with_the_reaso
 async def test_a_failure_of_a_moment_is_not_told(platform: Platform, tmp_path: Path) -> None:
     platform.reports.set()
     platform.failing = "away"
-    with told_events() as told:
+    with captured_events() as told:
         async with _uploading(platform, tmp_path) as uploads:
             _add(uploads, tmp_path, 1, f=b"1")
             await eventually(lambda: platform.announced.count(1) >= 2)
