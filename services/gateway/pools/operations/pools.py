@@ -32,14 +32,14 @@ class DesiredPoolRules(BaseModel):
     pool: str
     rules: PoolRules
 
-    def seen_in(self, view: ClusterView) -> Pool | None:
+    def result_in(self, view: ClusterView) -> Pool | None:
         """Return the pool once it has these rules, else None."""
         now = next((one for one in view.pools if one.pool == self.pool), None)
         return render_pool(now) if now is not None and now.rules == self.rules else None
 
 
 def _ruled(wanted: Any, view: ClusterView) -> Pool | None:
-    return DesiredPoolRules.model_validate(wanted).seen_in(view)
+    return DesiredPoolRules.model_validate(wanted).result_in(view)
 
 
 POOL_RULES_OUTCOME = SiteOutcome(_ruled)
@@ -71,7 +71,7 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     wanted = DesiredPoolRules(pool=before.pool, rules=rules)
 
     async def ask() -> Pool | None:
-        return wanted.seen_in(await load_cluster(call))
+        return wanted.result_in(await load_cluster(call))
 
     found = await wait_for(call, command.operation_id, ask=ask, sent_for=SITE)
     if found is None:
