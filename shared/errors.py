@@ -37,10 +37,10 @@ Settlement = Literal["nak", "dead_letter"]
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What an error means at each interface.
+    """The meaning of an error at each interface.
 
     Attributes:
-        settlement: What happens to a message whose handler raised the error: `nak` redelivers it later.
+        settlement: How a message is settled whose handler raised the error: `nak` redelivers it later.
         http: Status of a REST response.
         grpc: Name of the gRPC status code.
     """

@@ -55,7 +55,7 @@ class SchedulerEventHandlers:
         }
         for demand in newest.values():
             await store.save_demand(unit.connection, demand, unit.now)
-        unit.then(self._wake)
+        unit.after_commit(self._wake)
 
     async def on_workers(
         self, unit: Unit, batch: list[Delivery[WorkerJoined | WorkerDrained | WorkerLost]]
@@ -77,7 +77,7 @@ class SchedulerEventHandlers:
                 # Machines of this offer start and join; the loop publishes the cleared hold.
                 cleared = partial(is_cleared, has_joined=True)
                 await store.clear_holds(unit.connection, offer_of(after), cleared, unit.now)
-        unit.then(self._wake)
+        unit.after_commit(self._wake)
 
     async def on_refused(self, unit: Unit, batch: list[Delivery[WorkerRefused]]) -> None:
         """Terminate a refused machine and pause its offer or provider, because equal machines would be refused too."""
@@ -91,7 +91,7 @@ class SchedulerEventHandlers:
             await store.save_change(unit.connection, before, after)
             unit.emit(changed(after), tenant=SITE)
             await store.save_hold(unit, offer_of(after), LaunchRefusal(cause, reason))
-        unit.then(self._wake)
+        unit.after_commit(self._wake)
 
     async def _wake(self) -> None:
         self.wake()

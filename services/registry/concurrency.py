@@ -17,7 +17,7 @@ class TenantConcurrencyLimit:
         self._asking: dict[TenantId, int] = {}
 
     @asynccontextmanager
-    async def of(self, tenant: TenantId) -> AsyncIterator[None]:
+    async def hold(self, tenant: TenantId) -> AsyncIterator[None]:
         """Wait for a slot and hold it."""
         free = self._free.setdefault(tenant, asyncio.Semaphore(self._most))
         self._asking[tenant] = self._asking.get(tenant, 0) + 1
@@ -39,7 +39,7 @@ class FairConcurrencyLimit:
         self._waiting: list[tuple[TenantId, asyncio.Future[None]]] = []
 
     @asynccontextmanager
-    async def of(self, tenant: TenantId) -> AsyncIterator[None]:
+    async def hold(self, tenant: TenantId) -> AsyncIterator[None]:
         """Wait for a slot and hold it."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiting.append((tenant, waiter))

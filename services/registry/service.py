@@ -83,7 +83,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     uploads = CodeUploads(units, objects, links, binding, clock, wanted.code_bytes)
     retention = Retention(units, bus)
     scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
-    curation = CheckpointManagement(units, retention, scrub.asked)
+    management = CheckpointManagement(units, retention, scrub.asked)
     exported = _exports(units, objects, links, clock)
     upkeep = _upkeep(wanted, units, retention, objects, clock)
     packing = Packing(units, clock, wanted.detail_points_days)
@@ -92,7 +92,18 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     deleting = DeletionLoop(
         units, NAME, RegistryDeletion(units, objects, upkeep, media_retention, log_packer, link_life)
     )
-    parts = (reports, requests, announcements, commits, media, phases, queries, uploads, curation, *exported)
+    parts = (
+        reports,
+        requests,
+        announcements,
+        commits,
+        media,
+        phases,
+        queries,
+        uploads,
+        management,
+        *exported,
+    )
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     answers |= health_answers(process)
     for closed in (*exported, log_reader, verifier, hints, reports):
@@ -170,8 +181,8 @@ def _logs(
         objects,
         reader,
         clock,
-        letters=wanted.log_object_letters,
-        rest=min(wanted.log_rest_letters, wanted.log_object_letters),
+        object_bytes=wanted.log_object_letters,
+        remainder_bytes=min(wanted.log_rest_letters, wanted.log_object_letters),
         remainder_after=timedelta(seconds=wanted.log_rest_after_s),
         attempt_for=timedelta(seconds=wanted.log_attempt_s),
         keep=_days(wanted.keep_logs_days),

@@ -84,7 +84,7 @@ class Handlers:
         async def take_up() -> None:
             self.cycle.push(lambda cycle: _take_up(cycle, stored, policies, known))
 
-        unit.then(take_up)
+        unit.after_commit(take_up)
 
     async def on_checkpoints(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
         runs = [one.message.run_id for one in without_old(batch) if one.message.settles]
@@ -93,7 +93,7 @@ class Handlers:
         async def take_up() -> None:
             self.cycle.push(lambda cycle: _settle(cycle, runs))
 
-        unit.then(take_up)
+        unit.after_commit(take_up)
 
     async def on_instances(self, unit: Unit, batch: list[Delivery[InstanceChanged]]) -> None:
         removed = [delivery.message.worker for delivery in batch if delivery.message.state in ENDED_STATES]
@@ -104,7 +104,7 @@ class Handlers:
         async def take_up() -> None:
             self.cycle.push(lambda cycle: _remove(cycle, removed))
 
-        unit.then(take_up)
+        unit.after_commit(take_up)
 
     async def on_providers(self, unit: Unit, batch: list[Delivery[ProviderChanged]]) -> None:
         for delivery in batch:
@@ -122,7 +122,7 @@ class Handlers:
 
             self.cycle.edit(replace_policies)
 
-        unit.then(take_up)
+        unit.after_commit(take_up)
 
     async def on_drain_worker(self, unit: Unit, batch: list[Delivery[DrainWorker]]) -> None:
         for delivery in batch:
@@ -135,7 +135,7 @@ class Handlers:
                     _refused(command, "worker_unknown", f"worker {command.worker} is unknown"), cause=delivery
                 )
                 continue
-            unit.then(self._drainer(command))
+            unit.after_commit(self._drainer(command))
 
     def _drainer(self, command: DrainWorker) -> Any:
         async def take_up() -> None:
@@ -154,7 +154,7 @@ class Handlers:
         for delivery in batch:
             command = delivery.message
             if await worker_store.disable_slot(unit.connection, command.worker, command.slot, command.undo):
-                unit.then(self._disabler(command))
+                unit.after_commit(self._disabler(command))
                 continue
             message = f"worker {command.worker} has no slot {command.slot}"
             unit.emit(_refused(command, "slot_unknown", message), cause=delivery)

@@ -204,12 +204,12 @@ class Bus:
         message = await self._request(kind.subject(worker), payload, {}, timeout_s)
         return kind.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
 
-    async def desire(self, desired: DesiredSet, timeout_s: float = 2.0) -> ObservedSet:
+    async def send_desired(self, desired: DesiredSet, timeout_s: float = 2.0) -> ObservedSet:
         """Send a worker its desired set; return the worker's observed set."""
         message = await self._request(DesiredSet.subject(desired.worker), desired.to_bytes(), {}, timeout_s)
         return ObservedSet.from_bytes(message.data)
 
-    async def tell(self, message: ToWorker, worker: WorkerId) -> None:
+    async def notify_worker(self, message: ToWorker, worker: WorkerId) -> None:
         """Send a core message to one worker; it is lost if the worker is disconnected."""
         await self._publish(message.subject(worker), message.to_bytes())
 

@@ -73,7 +73,7 @@ class DeletionRequest:
     by: str
 
     @property
-    def whose(self) -> TenantId:
+    def affected_tenant(self) -> TenantId:
         """The tenant whose data is deleted."""
         return TenantId(self.target) if self.scope == "tenant" else self.tenant
 
@@ -81,18 +81,18 @@ class DeletionRequest:
 class DeletionOwner(Protocol):
     """A service's own part of deletions."""
 
-    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
+    async def begin(self, unit: Unit, request: DeletionRequest) -> bool:
         """Return whether the deletion can proceed now. Runs in a system transaction; idempotent.
 
-        What it emits names the tenant. Raises Rejected or Conflict to reject the deletion for good.
+        Messages that it emits must name the tenant. Raises Rejected or Conflict to reject the deletion for good.
         """
         ...
 
-    async def empty(self, doomed: DeletionRequest) -> None:
+    async def empty(self, request: DeletionRequest) -> None:
         """Delete what lies outside the tables, or whose rows need more than a DELETE. Raises Transient to be called again."""
         ...
 
-    def rows(self, doomed: DeletionRequest) -> "Sequence[DeleteStatement]":
+    def rows(self, request: DeletionRequest) -> "Sequence[DeleteStatement]":
         """Return the statements to run after that, in order."""
         ...
 
@@ -170,13 +170,13 @@ class DeletionLoop:
         async def wake() -> None:
             self._woken.set()
 
-        unit.then(wake)
+        unit.after_commit(wake)
 
     async def carry_out(self) -> timedelta | None:
         """Run one pass over all requests. Return when to run again if there were any; None otherwise."""
         of = self._deleting.c
         asked = select(of.operation, of.tenant, of.scope, of.target, of.workspace, of.is_forced, of.by)
-        async with self._units.reading() as connection:
+        async with self._units.system_connection() as connection:
             found = (await connection.execute(asked.order_by(of.asked_at).limit(_MAX_REQUESTS))).all()
         slots = asyncio.Semaphore(_CONCURRENCY)
         requests = [DeletionRequest(**row._mapping) for row in found]
@@ -188,44 +188,44 @@ class DeletionLoop:
                 raise failure
         return _AGAIN if requests else None
 
-    async def _delete_one(self, doomed: DeletionRequest, slots: asyncio.Semaphore) -> None:
+    async def _delete_one(self, request: DeletionRequest, slots: asyncio.Semaphore) -> None:
         async with slots:
-            if not await self._begin(doomed):
+            if not await self._begin(request):
                 return
             faults.point(AFTER_BEGIN)
-            await self._owner.empty(doomed)
-            for rows in (*self._owner.rows(doomed), *await self._tenants_rows(doomed)):
+            await self._owner.empty(request)
+            for rows in (*self._owner.rows(request), *await self._tenants_rows(request)):
                 await self._delete(rows)
             faults.point(AFTER_ROWS)
-            await self._finish(doomed)
+            await self._finish(request)
 
-    async def _begin(self, doomed: DeletionRequest) -> bool:
+    async def _begin(self, request: DeletionRequest) -> bool:
         try:
             async with self._units.system() as unit:
-                if not await self._owner.begin(unit, doomed):
+                if not await self._owner.begin(unit, request):
                     return False
-                if doomed.scope != "workspace":  # its name may be reused
-                    await mark_deleted(unit, self._schema, [doomed.target])
+                if request.scope != "workspace":  # its name may be reused
+                    await mark_deleted(unit, self._schema, [request.target])
         except (Rejected, Conflict) as error:
-            await self._refuse(doomed, error)
+            await self._refuse(request, error)
             return False
         return True
 
-    async def _tenants_rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
+    async def _tenants_rows(self, request: DeletionRequest) -> Sequence[DeleteStatement]:
         """For a tenant: delete its rows in every table with a tenant column, including tables added by later versions."""
-        if doomed.scope != "tenant":
+        if request.scope != "tenant":
             return ()
         async with self._units.system() as unit:
             tables = await tables_of_tenants(unit, self._schema)
-        return tenants_rows(self._schema, tables, doomed.target)
+        return tenants_rows(self._schema, tables, request.target)
 
-    async def _refuse(self, doomed: DeletionRequest, error: Rejected | Conflict) -> None:
+    async def _refuse(self, request: DeletionRequest, error: Rejected | Conflict) -> None:
         async with self._units.system() as unit:
-            if await self._drop(unit, doomed):
+            if await self._drop(unit, request):
                 refusal = OperationRefused(
-                    operation_id=doomed.operation, code=error.code, message=error.message, hint=error.hint
+                    operation_id=request.operation, code=error.code, message=error.message, hint=error.hint
                 )
-                unit.emit(refusal, tenant=doomed.tenant)
+                unit.emit(refusal, tenant=request.tenant)
 
     async def _delete(self, rows: DeleteStatement) -> None:
         affected = 1
@@ -233,19 +233,19 @@ class DeletionLoop:
             async with self._units.system() as unit:
                 affected = (await unit.connection.execute(rows)).rowcount
 
-    async def _finish(self, doomed: DeletionRequest) -> None:
+    async def _finish(self, request: DeletionRequest) -> None:
         async with self._units.system() as unit:
-            if not await self._drop(unit, doomed):
+            if not await self._drop(unit, request):
                 return
             confirmation = EntityDeleted(
-                operation_id=doomed.operation, owner=self._schema, scope=doomed.scope, target=doomed.target
+                operation_id=request.operation, owner=self._schema, scope=request.scope, target=request.target
             )
-            unit.emit(confirmation, tenant=doomed.tenant)
-        _log.info("an entity was deleted completely", scope=doomed.scope, target=str(doomed.target))
+            unit.emit(confirmation, tenant=request.tenant)
+        _log.info("an entity was deleted completely", scope=request.scope, target=str(request.target))
 
-    async def _drop(self, unit: Unit, doomed: DeletionRequest) -> bool:
+    async def _drop(self, unit: Unit, request: DeletionRequest) -> bool:
         """Drop the request's row. True for the replica that did; only that one emits the result."""
-        drop = delete(self._deleting).where(self._deleting.c.operation == doomed.operation)
+        drop = delete(self._deleting).where(self._deleting.c.operation == request.operation)
         return (await unit.connection.execute(drop)).rowcount > 0
 
 

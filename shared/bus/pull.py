@@ -38,7 +38,7 @@ _CONTROL = {"100", "404", "408", "409", "503"}
 
 
 class Pull:
-    """Messages of one durable consumer, in batches of what has arrived."""
+    """Messages of one durable consumer, in batches of those that have arrived."""
 
     def __init__(
         self,

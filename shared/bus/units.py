@@ -63,7 +63,7 @@ class Unit:
         self._clock = clock
         self._rows: list[OutboxRow] = []
         self._last: list[Callable[[Unit], Awaitable[None]]] = []
-        self._then: list[Callable[[], Awaitable[None]]] = []
+        self._after_commit: list[Callable[[], Awaitable[None]]] = []
         self._emitted: Counter[UUID] = Counter()
 
     def emit(
@@ -86,7 +86,7 @@ class Unit:
     @asynccontextmanager
     async def attempt(self) -> AsyncIterator[None]:
         """A savepoint: if the block fails, what it wrote, emitted and scheduled is undone, and the rest of the transaction stays."""
-        parts: tuple[list[Any], ...] = (self._rows, self._last, self._then)
+        parts: tuple[list[Any], ...] = (self._rows, self._last, self._after_commit)
         before, emitted = [len(part) for part in parts], self._emitted.copy()
         try:
             async with self.connection.begin_nested():
@@ -101,9 +101,9 @@ class Unit:
         """Run `action` within the transaction after all handlers of its batch, to write what they collected in one statement."""
         self._last.append(action)
 
-    def then(self, action: Callable[[], Awaitable[None]]) -> None:
+    def after_commit(self, action: Callable[[], Awaitable[None]]) -> None:
         """Run `action` after the commit. For optimizations only: a crash in between loses it."""
-        self._then.append(action)
+        self._after_commit.append(action)
 
     def _row(self, message: Event | Command, tenant: TenantId, cause: Delivery[Any] | None) -> OutboxRow:
         envelope = Envelope(
@@ -173,7 +173,7 @@ class Units:
         """Open a unit over all tenants; each emitted message names its tenant."""
         return self._open(self._database.system(), None)
 
-    def reading(self) -> AbstractAsyncContextManager[AsyncConnection]:
+    def system_connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """Return a connection over all tenants, for reads."""
         return self._database.system()
 
@@ -205,7 +205,7 @@ class Units:
         faults.point(AFTER_COMMIT)
         if unit._rows:
             self._publisher.hand_over(unit._rows)
-        for action in unit._then:
+        for action in unit._after_commit:
             await _attempt(action)
 
     async def _store(self, unit: Unit) -> None:

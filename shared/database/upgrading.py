@@ -27,7 +27,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a schema records.
+    """The record of a schema's state.
 
     Attributes:
         revision: The newest migration applied; None before the first.

@@ -20,7 +20,7 @@ class Dataset(Record):
 
 
 class Lineage(Record):
-    """What a model version was made from, recorded when the version was created."""
+    """The sources of a model version, recorded when the version was created."""
 
     experiment_id: ExperimentId
     trial_id: TrialId

@@ -175,7 +175,7 @@ class Explanation(BaseModel):
     Attributes:
         position: Position in the queue, from 1.
         holders: The largest of the tenant's own `own_runs` runs that hold what the trial waits for.
-        other_runs, other_slots: What other tenants hold of it.
+        other_runs, other_slots: Runs and slots of other tenants that hold the same resources.
         given_back: Set if the trial's current or last run was preempted.
         expected_start: None if unknown: too few runs have ended, or the trial waits for something other than ending runs.
     """

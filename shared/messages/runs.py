@@ -73,7 +73,7 @@ class RunEnded(RunEvent, entity="run", happened="ended"):
 
 
 class AllocationFacts(BaseModel):
-    """Who may report for a run: its chief (the first of `members`) for everything that concerns the whole gang.
+    """The workers that may report for a run. The chief (the first of `members`) reports everything that concerns the whole gang.
 
     `members` includes those of all generations, so that reports written before a worker left are accepted. `stale`: a later token exists, or
     the run ended as lost or forced.

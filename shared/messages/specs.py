@@ -30,7 +30,7 @@ class DesiredState(StrEnum):
 
 
 class Signal(StrEnum):
-    """What the scheduler asks of a running allocation; `RUN` asks nothing. The script acknowledges it when `should_stop()` returns True."""
+    """The scheduler's request to a running allocation; `RUN` asks nothing. The script acknowledges it when `should_stop()` returns True."""
 
     RUN = "run"
     PREEMPT = "preempt"

@@ -25,7 +25,7 @@ class TablePage(BaseModel):
 
 
 class DeclaredColumns(Record):
-    """What the config declares, reported or not: the search's metric, validation metrics that its searcher reads, hyperparameter paths."""
+    """Names that the config declares, reported or not: the search's metric, validation metrics that its searcher reads, hyperparameter paths."""
 
     metric: str | None = None
     smaller_is_better: bool = True

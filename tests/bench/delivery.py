@@ -50,7 +50,7 @@ async def consume(environment: dict[str, str]) -> None:
             ended = time.time_ns()
             print("\n".join(f"{number} {ended}" for number in numbers), flush=True)
 
-        unit.then(done)
+        unit.after_commit(done)
 
     clock = SystemClock()
     async with (

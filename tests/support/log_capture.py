@@ -1,4 +1,4 @@
-"""What is logged, as an operator would read it: whatever the process that runs the tests has set up for its own logs."""
+"""Captures log events as an operator would read them, independent of the logging setup of the test process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from structlog.typing import EventDict
 
 @contextmanager
 def captured_events() -> Iterator[list[EventDict]]:
-    """The events of every level that are logged inside, in order."""
+    """Yield the list of events of every level that are logged inside, in order."""
     before = structlog.get_config()
     structlog.reset_defaults()
     try:

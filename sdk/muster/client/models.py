@@ -94,7 +94,7 @@ class AuditVerification(Resource):
 
 
 class WhenSpent(StrEnum):
-    """What happens to running trials when the budget is spent: `hold` lets them continue; `preempt` makes them save and release their slots."""
+    """The effect on running trials when the budget is spent: `hold` lets them continue; `preempt` makes them save and release their slots."""
 
     HOLD = "hold"
     PREEMPT = "preempt"
@@ -630,7 +630,7 @@ class Deletion(Resource):
     name: str = Field(description="Name of the target; for an experiment, its number.")
     state: OperationState
     stage: str = Field(
-        description="What the deletion waits for: `ending` (running trials end), `registry`, `owners` (searcher and scheduler) or `gateway`; finally `done` or `refused`."
+        description="The stage that the deletion waits for: `ending` (running trials end), `registry`, `owners` (searcher and scheduler) or `gateway`; finally `done` or `refused`."
     )
     created_at: datetime
     ended_at: datetime | None = None
@@ -656,7 +656,7 @@ class Event(Resource):
     id: str = Field(description="Send it as `after` or Last-Event-ID to resume after this event.")
     time: datetime
     kind: EventKind
-    change: str = Field(description="What happened, such as `changed` or `granted`.")
+    change: str = Field(description="The change, such as `changed` or `granted`.")
     entity: UUID
     experiment: UUID | None = None
     version: int
@@ -678,7 +678,7 @@ class MachineEvent(Resource):
     id: str = Field(description="Send it as `after` or Last-Event-ID to resume after this event.")
     time: datetime
     kind: MachineEventKind
-    change: str = Field(description="What happened, such as `changed`.")
+    change: str = Field(description="The change, such as `changed`.")
     pool: str
     version: int
     resource: JsonObject

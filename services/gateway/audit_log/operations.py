@@ -22,7 +22,7 @@ from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_aliases import LOOK, SAFE
+from services.gateway.platform.operation_aliases import AUDITED_READ, SAFE
 from services.gateway.platform.schema import Empty
 from shared.ids import SITE, TenantId
 
@@ -166,11 +166,11 @@ def _render(row: Any) -> AuditRecord:
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListAudit", "GET", "/v1/audit", ListAuditRequest, AuditPage, Permission.AUDIT_READ, SAFE, list_audit),
-    Operation("ExportAudit", "GET", "/v1/audit/export", ExportAuditRequest, AuditLine, Permission.AUDIT_READ, SAFE, export_audit, stream="server", audited=LOOK),
+    Operation("ExportAudit", "GET", "/v1/audit/export", ExportAuditRequest, AuditLine, Permission.AUDIT_READ, SAFE, export_audit, stream="server", audited=AUDITED_READ),
     Operation("VerifyAudit", "GET", "/v1/audit/verification", VerifyAuditRequest, AuditVerification, Permission.AUDIT_READ, SAFE, verify_audit),
     Operation("GetAuditHead", "GET", "/v1/audit/head", Empty, AuditHead, Permission.AUDIT_READ, SAFE, get_audit_head),
     Operation("ListSiteAudit", "GET", "/v1/site/audit", ListAuditRequest, AuditPage, Permission.SITE_AUDIT, SAFE, list_site_audit),
-    Operation("ExportSiteAudit", "GET", "/v1/site/audit/export", ExportAuditRequest, AuditLine, Permission.SITE_AUDIT, SAFE, export_site_audit, stream="server", audited=LOOK),
+    Operation("ExportSiteAudit", "GET", "/v1/site/audit/export", ExportAuditRequest, AuditLine, Permission.SITE_AUDIT, SAFE, export_site_audit, stream="server", audited=AUDITED_READ),
     Operation("VerifySiteAudit", "GET", "/v1/site/audit/verification", VerifyAuditRequest, AuditVerification, Permission.SITE_AUDIT, SAFE, verify_site_audit),
     Operation("GetSiteAuditHead", "GET", "/v1/site/audit/head", Empty, AuditHead, Permission.SITE_AUDIT, SAFE, get_site_audit_head),
 )

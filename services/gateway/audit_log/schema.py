@@ -10,7 +10,7 @@ from services.gateway.platform.audit.records import AuditOutcome
 from services.gateway.platform.schema import JsonObject, ListRequest, Request, Resource
 from shared.filters.fields import Listing
 
-Word = Annotated[str, Field(min_length=1, max_length=300)]
+FilterValue = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class AuditRecord(Resource):
@@ -59,9 +59,9 @@ class ListAuditRequest(ListRequest):
         default_order="-sequence",
     )
 
-    actor: Word | None = None
-    operation: Word | None = None
-    entity: Word | None = None
+    actor: FilterValue | None = None
+    operation: FilterValue | None = None
+    entity: FilterValue | None = None
     outcome: AuditOutcome | None = None
     since: datetime | None = None
     until: datetime | None = Field(default=None, description="End of the period, exclusive.")

@@ -79,7 +79,7 @@ def _note(
     entity: str,
 ) -> None:
     """Write the change into the audit log; a missing budget is recorded as null."""
-    call.note(
+    call.set_audit_fields(
         before=before_set if before_set is not None and before_set.per_month is not None else None,
         after=request.model_dump(mode="json"),
         entity=entity,

@@ -12,7 +12,7 @@ Money = Annotated[float, Field(ge=0, le=1e12)]
 
 
 class WhenSpent(StrEnum):
-    """What happens to running trials when the budget is spent: `hold` lets them continue; `preempt` makes them save and release their slots."""
+    """The effect on running trials when the budget is spent: `hold` lets them continue; `preempt` makes them save and release their slots."""
 
     HOLD = "hold"
     PREEMPT = "preempt"

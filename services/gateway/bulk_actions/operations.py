@@ -71,7 +71,7 @@ async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> Bu
         items[row.id] = _judged(row, action)
         if items[row.id].state is OperationState.RUNNING:
             pending[row.id] = new_id(call.dependencies.clock), row.version
-    call.note(
+    call.set_audit_fields(
         before={str(row.number): row.state for row in rows}, entity=f"{len(rows)} experiments", code=name
     )
     async with call.transaction() as unit:

@@ -6,7 +6,7 @@ from shared.state_machine import StateMachine
 
 
 class DeletionStage(StrEnum):
-    """What the deletion waits for."""
+    """The stage that the deletion waits for."""
 
     ENDING = "ending"
     """Experiments to end; for a workspace, its experiments to be deleted."""

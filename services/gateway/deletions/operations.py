@@ -42,7 +42,7 @@ async def delete_experiment(call: Call, request: DeleteExperimentRequest) -> Del
         row = await experiment_in(connection, request.experiment)
         registered = await store.load_registered(connection, experiment_id=row.id)
     _refuse_registered(registered, f"experiment {row.number}", request.force)
-    call.note(before=render_experiment(row), entity=f"experiment/{row.number}")
+    call.set_audit_fields(before=render_experiment(row), entity=f"experiment/{row.number}")
     async with call.transaction() as unit:
         await events.lock_feed(unit.connection, call.tenant)
         earlier = await store.load_open(unit.connection, row.id)
@@ -64,7 +64,7 @@ async def delete_workspace(call: Call, request: DeleteWorkspaceRequest) -> Delet
         if not is_let or not await store.has_workspace(connection, name):
             raise NotFound(f"workspace {name}", "a workspace exists only while it contains something")
     _refuse_registered(registered, f"workspace {name}", request.force)
-    call.note(entity=f"workspace/{name}")
+    call.set_audit_fields(entity=f"workspace/{name}")
     target = derived_id(call.tenant, "workspace", name)
     values = {"tenant": call.tenant, "scope": "workspace", "target": target, "name": name}
     async with call.transaction() as unit:
@@ -85,7 +85,7 @@ async def delete_tenant(call: Call, request: DeleteTenantRequest) -> Deletion:
         deletion = await _begin(call, unit, {**values, "is_forced": True})
         await store.mark_tenant(unit.connection, row.id)
         call.also_audit_in(TenantId(row.id))
-        call.note(before=Tenant.model_validate(row._mapping))
+        call.set_audit_fields(before=Tenant.model_validate(row._mapping))
     return await _carried_out(call, deletion)
 
 

@@ -61,7 +61,7 @@ class DeletionRunner:
 
     async def run_once(self) -> None:
         """Advance each open deletion by one step where possible."""
-        async with self.units.reading() as connection:
+        async with self.units.system_connection() as connection:
             due = await store.load_due(connection)
         for deletion in due:
             await self._step(deletion)
@@ -72,7 +72,7 @@ class DeletionRunner:
         for delivery in batch:
             message = delivery.message
             await store.confirm(unit.connection, message.operation_id, message.owner)
-        unit.then(self._woken)
+        unit.after_commit(self._woken)
 
     async def refuse(self, unit: Unit, refusal: OperationRefused) -> None:
         """End a deletion that the registry refuses. The target stays, but killed experiments remain ended."""
@@ -83,7 +83,7 @@ class DeletionRunner:
         await self._move(unit, row, DeletionTrigger.REFUSED, ended_at=unit.now, **reason)
         if row.scope == "experiment":
             await store.mark_experiment(unit.connection, row.target, deleting=False)
-        unit.then(self._woken)
+        unit.after_commit(self._woken)
 
     async def _step(self, deletion: UUID) -> None:
         async with self.units.system() as unit:
@@ -113,7 +113,7 @@ class DeletionRunner:
                 by=row.by,
             )
             unit.emit(command, tenant=tenant)
-        unit.then(self._woken)
+        unit.after_commit(self._woken)
 
     async def _move(self, unit: Unit, row: Any, trigger: DeletionTrigger, **more: object) -> None:
         stage = DELETION.next(DeletionStage(row.stage), trigger)
@@ -144,8 +144,8 @@ class DeletionRunner:
             values = new_deletion_row(experiment, new_id(self.clock), unit.now, given)
             await store.insert_deletion(unit.connection, values)
             await store.mark_experiment(unit.connection, experiment.id, deleting=True)
-            unit.then(self._woken)
-            unit.then(partial(self.publisher.feed.changed, TenantId(row.tenant), 0))
+            unit.after_commit(self._woken)
+            unit.after_commit(partial(self.publisher.feed.changed, TenantId(row.tenant), 0))
         return not await store.has_remaining(unit.connection, row.tenant, row.name)
 
     async def _empty(self, row: Any) -> None:
@@ -182,8 +182,8 @@ class DeletionRunner:
                 if experiment is not None:
                     await self.publisher.publish(unit, tenant, [deletion_event(experiment, "deleted")])
                 await store.delete_experiment(unit.connection, row.target)
-            unit.then(self._woken)
-            unit.then(partial(self.publisher.feed.changed, tenant, 0))
+            unit.after_commit(self._woken)
+            unit.after_commit(partial(self.publisher.feed.changed, tenant, 0))
         _log.info("a deletion is complete", scope=row.scope, target=str(row.target))
 
     async def _woken(self) -> None:

@@ -19,7 +19,7 @@ class Deletion(Resource):
     name: str = Field(description="Name of the target; for an experiment, its number.")
     state: OperationState
     stage: str = Field(
-        description="What the deletion waits for: `ending` (running trials end), `registry`, `owners` (searcher and scheduler) or `gateway`; finally `done` or `refused`."
+        description="The stage that the deletion waits for: `ending` (running trials end), `registry`, `owners` (searcher and scheduler) or `gateway`; finally `done` or `refused`."
     )
     created_at: datetime
     ended_at: datetime | None = None

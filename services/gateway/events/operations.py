@@ -83,13 +83,13 @@ async def _follow(call: Call, feed: _Feed[E], after: str | None) -> AsyncIterato
         while True:
             if position < tail.begin:
                 page = await _read(feed, position)
-                items, end = page.told, page.end
+                items, end = page.items, page.end
             else:
                 items, end = tail.since(position), tail.end
             for one in items:
                 yield one.item
             position = max(position, end)
-            await tail.more(position)
+            await tail.wait_beyond(position)
 
 
 async def _read(feed: _Feed[E], after: int) -> TailPage[int, E]:

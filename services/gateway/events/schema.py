@@ -30,7 +30,7 @@ class Event(Resource):
     id: str = Field(description="Send it as `after` or Last-Event-ID to resume after this event.")
     time: datetime
     kind: EventKind
-    change: str = Field(description="What happened, such as `changed` or `granted`.")
+    change: str = Field(description="The change, such as `changed` or `granted`.")
     entity: UUID
     experiment: UUID | None = None
     version: int
@@ -52,7 +52,7 @@ class MachineEvent(Resource):
     id: str = Field(description="Send it as `after` or Last-Event-ID to resume after this event.")
     time: datetime
     kind: MachineEventKind
-    change: str = Field(description="What happened, such as `changed`.")
+    change: str = Field(description="The change, such as `changed`.")
     pool: str
     version: int
     resource: JsonObject

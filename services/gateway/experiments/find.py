@@ -21,7 +21,7 @@ async def find_experiment(call: Call, reference: str, load: Load = store.load_ex
     """
     async with call.read() as connection:
         row = await experiment_in(connection, reference, load)
-    call.note(entity=f"experiment/{row.number}")
+    call.set_audit_fields(entity=f"experiment/{row.number}")
     check_not_deleting(call, row.deleting, row.number)
     return row
 

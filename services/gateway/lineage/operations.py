@@ -25,7 +25,7 @@ async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
     graph = render_graph(
         await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     )
-    if not call.within:
+    if not call.row_filters:
         return graph
     kinds = {node.id: node.kind for node in graph.nodes}
     edges = [(edge.source, edge.target) for edge in graph.edges]

@@ -37,13 +37,13 @@ class RentedSlots:
 
 def rented_of(spent: Iterable[Spending], held: Iterable[SlotUsageRow]) -> dict[DayAndPool, RentedSlots]:
     """Combine spending and slot usage by day and pool, in that order. `held`: usage of all tenants; usage of pools without rented machines is ignored."""
-    held_s = {(one.day, one.pool): one.slot_seconds for one in held}
+    allocated_s = {(one.day, one.pool): one.slot_seconds for one in held}
     found: dict[DayAndPool, RentedSlots] = {}
     for row in spent:
         place = (row.day, row.pool)
         before = found.get(place, RentedSlots())
-        stood_s = before.provisioned_s + row.slot_hours * _S_PER_HOUR
-        found[place] = RentedSlots(stood_s, held_s.get(place, 0.0), before.cost + row.cost)
+        provisioned_s = before.provisioned_s + row.slot_hours * _S_PER_HOUR
+        found[place] = RentedSlots(provisioned_s, allocated_s.get(place, 0.0), before.cost + row.cost)
     return found
 
 

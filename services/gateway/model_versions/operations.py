@@ -32,8 +32,8 @@ from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import (
     APPROVE_MODEL,
+    AUDITED_READ,
     KEY,
-    LOOK,
     READ_MODEL,
     SAFE,
     WRITE_MODEL,
@@ -172,7 +172,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetModelVersion", "GET", "/v1/models/{model}/versions/{version}", ModelVersionRequest, ModelVersion, READ_MODEL, SAFE, get_version),
     Operation("EditModelVersion", "PATCH", "/v1/models/{model}/versions/{version}", EditModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, edit_version, outcome=outcome_from_feed(VERSION), conditional=True),
     Operation("DeleteModelVersion", "DELETE", "/v1/models/{model}/versions/{version}", DeleteModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, delete_version, outcome=outcome_from_feed(VERSION), conditional=True),
-    Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", ModelVersionRequest, Download, READ_MODEL, SAFE, download_version, audited=LOOK, waits=True),
+    Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", ModelVersionRequest, Download, READ_MODEL, SAFE, download_version, audited=AUDITED_READ, waits=True),
     Operation("CompareModelVersions", "GET", "/v1/models/{model}/compare", CompareModelVersionsRequest, ModelComparison, READ_MODEL, SAFE, compare_versions, waits=True),
     Operation("SetModelStage", "POST", "/v1/models/{model}/versions/{version}/stage", SetModelStageRequest, ModelVersion, WRITE_MODEL, KEY, set_stage, outcome=outcome_from_feed(VERSION), conditional=True),
     Operation("ApproveModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/approve", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, approve_stage, outcome=outcome_from_feed(VERSION), conditional=True),

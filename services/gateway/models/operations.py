@@ -80,7 +80,7 @@ async def edit_model(call: Call, request: EditModelRequest) -> Model:
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
-        call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
+        call.set_audit_fields(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
         if request.approvals:
             # Otherwise a requester could first drop the required approvals of a stage.
             call.check_scope(Permission.MODEL_APPROVE, Scope(model.workspace))
@@ -105,7 +105,7 @@ async def delete_model(call: Call, request: DeleteModelRequest) -> Model:
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
-        call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
+        call.set_audit_fields(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
         return DeleteModel(
             operation_id=operation_id,
             model_id=model.id,
@@ -120,7 +120,7 @@ async def delete_model(call: Call, request: DeleteModelRequest) -> Model:
 async def _alias(call: Call, request: ModelAlias, version: str | None) -> Model:
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
-        call.note(before=render_model(model))
+        call.set_audit_fields(before=render_model(model))
         return SetAlias(
             operation_id=operation_id,
             model_id=model.id,

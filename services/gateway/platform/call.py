@@ -80,18 +80,18 @@ class Call:
         return self.caller.tenant
 
     @property
-    def within(self) -> Mapping[str, str]:
+    def row_filters(self) -> Mapping[str, str]:
         """The scopes that row-level security filters by; empty if the call may access the whole tenant."""
         return row_filters(self.caller.grants, self.needed)
 
     @property
     def view(self) -> View:
         """The tenant and `row_filters` as part of cache keys."""
-        return self.tenant, frozenset(self.within.items())
+        return self.tenant, frozenset(self.row_filters.items())
 
     def read(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """Open a read session: a snapshot, filtered to the scopes of the needed permission."""
-        return self.dependencies.database.read(self.tenant, self.within)
+        return self.dependencies.database.read(self.tenant, self.row_filters)
 
     async def cached(self, reference: str, load: Callable[[], Awaitable[A]]) -> A:
         """Return the result of `load`, cached by operation, view and reference until the tenant changes."""
@@ -104,7 +104,7 @@ class Call:
         Args:
             audited: False for a preparing step without an audit record.
         """
-        unit = self.dependencies.units.tenant(self.tenant, self.within)
+        unit = self.dependencies.units.tenant(self.tenant, self.row_filters)
         return self._changed(unit) if audited else unit
 
     def site_transaction(self) -> AbstractAsyncContextManager[Unit]:
@@ -140,7 +140,7 @@ class Call:
             async with self._recorded(units.tenant(writer.tenants[0]) if one else units.system()):
                 pass
 
-    def note(
+    def set_audit_fields(
         self,
         before: Resource | Mapping[str, JsonValue] | None = None,
         after: Resource | Mapping[str, JsonValue] | None = None,
@@ -185,7 +185,7 @@ class Call:
     @property
     def sees_all_experiments(self) -> bool:
         """True if the call may read all experiments of the tenant."""
-        return "experiments" not in self.within
+        return "experiments" not in self.row_filters
 
     def as_reader(self) -> "Call":
         """Return the call with read permission instead of its own, to read other entities."""
@@ -197,12 +197,12 @@ class Call:
             self.audit_writer.tenants = (tenant,)
         return replace(self, caller=replace(UNAUTHENTICATED, tenant=tenant))
 
-    def check_scope(self, needed: Permission, place: Scope) -> None:
+    def check_scope(self, needed: Permission, scope: Scope) -> None:
         """Raise Rejected if the caller lacks the permission in the scope. The error reveals nothing about the scope's contents."""
-        if not self.caller.grants.holds(needed, place):
+        if not self.caller.grants.holds(needed, scope):
             raise Rejected(
                 "forbidden",
-                f"you do not have the permission {needed} in {place}",
+                f"you do not have the permission {needed} in {scope}",
                 hint="`muster whoami` shows your roles and their scopes",
             )
 

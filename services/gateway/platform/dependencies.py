@@ -85,7 +85,7 @@ class OutboundSettings:
     networks: tuple[Network, ...]
     """Internal networks that may be called."""
     timeout_s: float
-    most_of_tenant: int
+    max_per_tenant: int
     """Maximum number of addresses of one tenant."""
 
 

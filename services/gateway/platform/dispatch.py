@@ -75,7 +75,7 @@ class Dispatcher:
     async def admit(
         self,
         row: Operation[Any, Any],
-        shown: CallerCredentials,
+        credentials: CallerCredentials,
         origin: CallOrigin = UNKNOWN_ORIGIN,
         named: Mapping[str, str] = NOTHING,
     ) -> AsyncIterator[Caller]:
@@ -87,7 +87,7 @@ class Dispatcher:
             named: values of the path's parameters.
         """
         with metrics.request(row.rate_class):
-            caller = await self._identify(row, shown, origin, named)
+            caller = await self._identify(row, credentials, origin, named)
             try:
                 await self._check_rate(row, caller)
                 if row.occupies is None:
@@ -102,12 +102,16 @@ class Dispatcher:
                 raise
 
     async def _identify(
-        self, row: Operation[Any, Any], shown: CallerCredentials, origin: CallOrigin, named: Mapping[str, str]
+        self,
+        row: Operation[Any, Any],
+        credentials: CallerCredentials,
+        origin: CallOrigin,
+        named: Mapping[str, str],
     ) -> Caller:
         caller = UNAUTHENTICATED
         if not isinstance(row.permission, Access):
             try:
-                caller = await self.authenticator.caller_of(shown)
+                caller = await self.authenticator.caller_of(credentials)
                 check_permission(caller, row.permission, bool(row.path_fields))
             except Rejected as error:
                 self._deny(row, caller, origin, named, error)
@@ -168,7 +172,7 @@ class Dispatcher:
     async def _still_allowed(
         self, items: AsyncIterator[Resource], call: Call, inputs: Inputs
     ) -> AsyncIterator[Resource | None]:
-        with self.streams.one(call.tenant):
+        with self.streams.hold(call.tenant):
             await call.record()
             async with aclosing(
                 cast(AsyncGenerator[Resource | None], with_idle_ticks(items, self.idle_tick_s))

@@ -62,7 +62,7 @@ class Projections:
                 _event("experiment", "changed", message.experiment_id, message.experiment_id, message, name)
             )
         if any(message.final for message in _messages(batch)):
-            unit.then(as_callback(self.deletions.wake))
+            unit.after_commit(as_callback(self.deletions.wake))
 
     async def on_trial_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.TrialChanged]]
@@ -120,7 +120,7 @@ class Projections:
         tenant, events = self._begin(unit)
         answers = {one.operation_id: one for one in _messages(batch) if one.operation_id is not None}
         if answers:
-            unit.then(partial(self.publisher.feed.answered, tenant, answers))
+            unit.after_commit(partial(self.publisher.feed.answered, tenant, answers))
         for applied in await experiment_projections.apply_ranks(unit.connection, _messages(batch)):
             message = applied.message
             events.append(
@@ -136,7 +136,7 @@ class Projections:
             await command_store.save_refusal(unit.connection, tenant, unit.now, message)
             await self.deletions.refuse(unit, message)
         refused = {message.operation_id for message in _messages(batch)}
-        unit.then(partial(self.publisher.feed.changed, tenant, 0, refused))
+        unit.after_commit(partial(self.publisher.feed.changed, tenant, 0, refused))
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
         """Append budget events to the feed. Lists of budgets come from the scheduler."""

@@ -45,7 +45,7 @@ def newer_states(
 
     Args:
         known: previous version and state of each entity.
-        told: entity, state and message of each published state.
+        announced: entity, state and message of each published state.
     """
     current: dict[UUID, tuple[int, str | None]] = dict(known)
     for entity, state, message in announced:

@@ -51,7 +51,7 @@ async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQu
     async with call.site_transaction() as unit:
         limits = {"max_stored_bytes": None, **request.model_dump(include={*_LIMITS})}
         values, _ = await _save(call, unit, tenant, "", limits)
-        call.note(after=_render(values, name), entity=f"quota/{name}")
+        call.set_audit_fields(after=_render(values, name), entity=f"quota/{name}")
     return _render(values, name)
 
 
@@ -69,7 +69,7 @@ async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> 
         )
         unit.emit(changed, tenant=call.tenant)
         quota = _render(values, call.caller.tenant_name)
-        call.note(after=quota, entity=f"quota/{request.workspace}")
+        call.set_audit_fields(after=quota, entity=f"quota/{request.workspace}")
     warnings = await warn_unused_workspace(call, call.tenant, request.workspace)
     return quota.model_copy(update={"warnings": warnings})
 
@@ -89,7 +89,7 @@ async def _save(
     """Save a quota. Return its values and its version."""
     before = await store.load_quota(unit.connection, tenant, workspace)
     if before is not None:
-        call.note(before={name: before._mapping[name] for name in _LIMITS})
+        call.set_audit_fields(before={name: before._mapping[name] for name in _LIMITS})
     who = {"tenant": tenant, "workspace": workspace, "changed_at": unit.now, "by": call.caller.name}
     values = {**limits, **who}
     return values, await store.save_quota(unit.connection, values)

@@ -90,7 +90,7 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
         )
     names = await _names(call, {found.tenant})
     cancelled = _render(found, names.get(found.tenant, str(found.tenant)))
-    call.note(before=cancelled)
+    call.set_audit_fields(before=cancelled)
     command = CancelReservation(
         operation_id=new_id(call.dependencies.clock), reservation_id=found.reservation_id
     )

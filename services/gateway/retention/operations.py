@@ -32,7 +32,7 @@ async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRu
     rule = messages.RetentionRule(**request.model_dump())
     known = await call.ask_if_available(messages.GetRetention())
     before = [one for one in known.rules if one.workspace == rule.workspace] if known else []
-    call.note(
+    call.set_audit_fields(
         before=before[0].model_dump(mode="json") if before else None, after=rule.model_dump(mode="json")
     )
     await call.ask_for_change(messages.SetRetention(rule=rule))

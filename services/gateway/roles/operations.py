@@ -86,7 +86,7 @@ async def create_role(call: Call, request: CreateRoleRequest) -> RoleDefinition:
         if not await store.insert_role(unit.connection, values):
             raise _exists(request.name)
         role = _render(await _custom_role(unit.connection, request.name))
-        call.note(after=role)
+        call.set_audit_fields(after=role)
         await remember(call, unit.connection, role)
     return role
 
@@ -101,7 +101,7 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
         await store.lock_access(unit.connection, call.tenant)
         role = await _custom_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
-        call.note(before=_render(role))
+        call.set_audit_fields(before=_render(role))
         changed: dict[str, Any] = {}
         if request.description is not None:
             changed["description"] = request.description
@@ -111,7 +111,7 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
             await store.save_role(unit.connection, role.name, changed)
             await check_no_self_lockout(call, unit.connection)
         edited = _render(await _custom_role(unit.connection, role.name))
-        call.note(after=edited)
+        call.set_audit_fields(after=edited)
         return edited
 
 
@@ -121,7 +121,7 @@ async def delete_role(call: Call, request: RoleRequest) -> Done:
         await store.lock_access(unit.connection, call.tenant)
         role = await _custom_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
-        call.note(before=_render(role))
+        call.set_audit_fields(before=_render(role))
         if given := await store.count_bindings(unit.connection, role.name):
             raise Conflict(
                 "role_in_use",
@@ -166,7 +166,7 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
             return RoleBinding.model_validate(earlier.response)
         await store.insert_binding(unit.connection, values | {"created_at": unit.now, "by": call.caller.name})
         binding = _render_binding(await store.load_binding(unit.connection, values["id"]))
-        call.note(after=binding, entity=f"role-binding/{binding.id}")
+        call.set_audit_fields(after=binding, entity=f"role-binding/{binding.id}")
         return await remember(call, unit.connection, binding)
 
 
@@ -194,7 +194,7 @@ async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
         check_caller_holds(call, combine_bindings(given), f"role {row.role}", "binding")
         await store.delete_binding(unit.connection, row.id)
         await check_no_self_lockout(call, unit.connection)
-        call.note(before=_render_binding(row))
+        call.set_audit_fields(before=_render_binding(row))
         return _render_binding(row)
 
 

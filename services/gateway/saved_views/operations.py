@@ -38,7 +38,7 @@ async def save_view(call: Call, request: SaveViewRequest) -> SavedView:
         saved = SavedView(name=request.name, address=request.address, saved_at=unit.now)
         values = saved.model_dump() | {"tenant": call.tenant, "person": person}
         await store.save_view(unit.connection, values)
-        call.note(after=saved, entity=f"view/{request.name}")
+        call.set_audit_fields(after=saved, entity=f"view/{request.name}")
     return saved
 
 
@@ -48,7 +48,7 @@ async def delete_view(call: Call, request: ViewRequest) -> Done:
         row = await store.delete_view(unit.connection, orderer_of(call), request.view)
         if row is None:
             raise NotFound(f"view {request.view}", "`muster view list` lists your views")
-        call.note(before=SavedView.model_validate(row._mapping))
+        call.set_audit_fields(before=SavedView.model_validate(row._mapping))
     return Done()
 
 

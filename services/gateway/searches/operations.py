@@ -47,7 +47,7 @@ async def list_search_events(call: Call, request: ListSearchEventsRequest) -> Se
             await waiter.wait(min(left, call.dependencies.timeouts.poll_s))
 
 
-async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:
+async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:  # glossary: allowed
     """Apply operations to a custom search, all or none. Repeating the request has no effect."""
     row = await _find(call, request.experiment)
     question = searches.SubmitSearchOperations(

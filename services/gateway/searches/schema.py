@@ -79,7 +79,7 @@ class SearchOperation(Request):
         return self
 
 
-class TellSearchRequest(Request):
+class TellSearchRequest(Request):  # glossary: allowed
     """Operations on a custom search. They are applied in order, all or none."""
 
     experiment: Reference

@@ -44,7 +44,7 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
             call, connection, tenant, account, first_account.FIRST_ACCOUNT, expires_at
         )
         call.also_audit_in(tenant)
-        call.note(after=Tenant(id=tenant, name=request.name, created_at=now))
+        call.set_audit_fields(after=Tenant(id=tenant, name=request.name, created_at=now))
         created = CreatedTenant(
             id=tenant, name=request.name, created_at=now, secret=secret, expires_at=expires_at
         )
@@ -71,7 +71,7 @@ async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTe
         name = f"recovery by {by}"
         secret = await _insert_token(call, connection, TenantId(row.id), account, name, expires_at)
         call.also_audit_in(TenantId(row.id))
-        call.note(after=Tenant.model_validate(row._mapping))
+        call.set_audit_fields(after=Tenant.model_validate(row._mapping))
         recovered = CreatedTenant(
             id=row.id, name=row.name, created_at=row.created_at, secret=secret, expires_at=expires_at
         )

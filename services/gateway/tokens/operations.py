@@ -43,7 +43,7 @@ async def get_me(call: Call, request: Empty) -> Me:
         role=Role(nearest_role(caller.grants)),
         permissions=sorted(caller.grants.held),
         roles=[
-            HeldRole(role=held.role, workspace=held.place.workspace, project=held.place.project)
+            HeldRole(role=held.role, workspace=held.scope.workspace, project=held.scope.project)
             for held in caller.roles
         ],
         expires_at=caller.expires_at,
@@ -74,7 +74,7 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
         }
         await store.insert_token(unit.connection, values)
         created = CreatedToken.model_validate(values | {"secret": secret})
-        call.note(after=created)
+        call.set_audit_fields(after=created)
         return await remember(call, unit.connection, created)
 
 
@@ -97,7 +97,7 @@ async def revoke_token(call: Call, request: TokenRequest) -> Token:
             await store.revoke_token(unit.connection, token_id, unit.now)
             row = await store.load_token(unit.connection, token_id)
             if row is not None and before is not None:
-                call.note(before=_render_token(before), after=_render_token(row))
+                call.set_audit_fields(before=_render_token(before), after=_render_token(row))
                 return _render_token(row)
     raise NotFound("the token")
 

@@ -53,7 +53,7 @@ class RunPhases:
     number: int
     granted: datetime
     ended: datetime | None
-    told: Sequence[WorkerPhase] = ()
+    worker_phases: Sequence[WorkerPhase] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,10 @@ def waiting_uploads(phases: Iterable[TrialPhase]) -> WaitingUploads | None:
 
 
 def _phases_of_run(run: RunPhases, *, is_over: bool) -> Iterable[TrialPhase]:
-    if not run.told and run.ended is not None:
+    if not run.worker_phases and run.ended is not None:
         return [TrialPhase("running", run.number, run.granted, run.ended)]
     found: list[TrialPhase] = []
-    inner = [_inner(run, one, is_over=is_over) for one in run.told if one.kind in _WITHIN]
+    inner = [_inner(run, one, is_over=is_over) for one in run.worker_phases if one.kind in _WITHIN]
     for main in _main_phases(run):
         found += [main, *(one for one in inner if one.within == main.kind)]
     return found
@@ -119,7 +119,7 @@ def _phases_of_run(run: RunPhases, *, is_over: bool) -> Iterable[TrialPhase]:
 
 def _main_phases(run: RunPhases) -> Iterable[TrialPhase]:
     """Yield the main phases, up to the first one whose end the worker did not report."""
-    ended_at = {one.kind: _clamped(one.ended, run) for one in run.told}
+    ended_at = {one.kind: _clamped(one.ended, run) for one in run.worker_phases}
     began = run.granted
     for kind, reported_kind in _MAIN:
         ended = max(began, ended_at[reported_kind]) if reported_kind in ended_at else run.ended

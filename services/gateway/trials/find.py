@@ -19,7 +19,7 @@ async def find_trial(call: Call, reference: str) -> Row:
         async with call.read() as connection:
             row = await trial_store.load_trial(connection, key)
         if row is not None:
-            call.note(entity=f"trial/{row.experiment_number}.{row.number}")
+            call.set_audit_fields(entity=f"trial/{row.experiment_number}.{row.number}")
             check_not_deleting(call, row.deleting, row.experiment_number)
             return row
     raise NotFound(

@@ -37,7 +37,7 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
     )
 
 
-def render_front_trial(found: ParetoTrial) -> trials.FrontTrial:
+def render_pareto_trial(found: ParetoTrial) -> trials.FrontTrial:
     return trials.FrontTrial(
         trial=found.trial_id,
         trial_number=found.number,

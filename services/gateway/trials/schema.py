@@ -141,7 +141,7 @@ class ListTrialsRequest(ListRequest):
     )
 
 
-class FrontTrial(Resource):
+class FrontTrial(Resource):  # glossary: allowed
     """A Pareto-optimal trial: no other trial of the experiment is better in every metric. The best validation of each trial counts."""
 
     trial: UUID
@@ -154,7 +154,7 @@ class FrontTrial(Resource):
     hyperparameters: JsonObject
 
 
-class FrontPage(Resource):
+class FrontPage(Resource):  # glossary: allowed
     """A page of an experiment's Pareto front, sorted by the first metric, best first."""
 
     items: list[FrontTrial]
@@ -163,7 +163,7 @@ class FrontPage(Resource):
     next_cursor: str | None = None
 
 
-class ListFrontRequest(PageRequest):
+class ListFrontRequest(PageRequest):  # glossary: allowed
     """The Pareto front of one experiment."""
 
     experiment: Reference

@@ -124,7 +124,7 @@ async def load_trials(
     return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
 
 
-async def load_trial_ends(
+async def load_trial_outcomes(
     connection: AsyncConnection,
     experiment_id: UUID,
     *,

@@ -57,7 +57,7 @@ async def create_user(call: Call, request: CreateUserRequest) -> User:
         if not await store.insert_account(unit.connection, values | {"kind": str(request.kind)}):
             raise Conflict("user_exists", f"a user named {request.name} already exists", "name")
         user = User.model_validate(values | {"groups": []})
-        call.note(after=user)
+        call.set_audit_fields(after=user)
         await remember(call, unit.connection, user)
     return user
 
@@ -85,7 +85,7 @@ async def edit_user(call: Call, request: EditUserRequest) -> User:
         await roles.lock_access(unit.connection, call.tenant)
         user = await user_in(unit.connection, request.user)
         check_unchanged(call, render_user(user))
-        call.note(before=render_user(user), entity=f"user/{user.name}")
+        call.set_audit_fields(before=render_user(user), entity=f"user/{user.name}")
         if request.display_name is not None:
             await store.save_account(unit.connection, user.id, {"display_name": request.display_name})
         if request.disabled is not None:
@@ -97,7 +97,7 @@ async def edit_user(call: Call, request: EditUserRequest) -> User:
                 await sign_in.end_sessions(unit.connection, user.id, unit.now)
             await check_no_self_lockout(call, unit.connection)
         edited = render_user(await user_in(unit.connection, str(user.id)))
-        call.note(after=edited)
+        call.set_audit_fields(after=edited)
         return edited
 
 
@@ -127,7 +127,7 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
         await access.insert_token(unit.connection, values)
         visible = {"role": OF_A_USER, "user": user.name, "scope": request.scope, "secret": secret}
         created = CreatedToken.model_validate(values | visible)
-        call.note(after=created, entity=f"user/{user.name}/token/{created.id}")
+        call.set_audit_fields(after=created, entity=f"user/{user.name}/token/{created.id}")
         return await remember(call, unit.connection, created)
 
 
@@ -142,7 +142,7 @@ async def create_group(call: Call, request: CreateGroupRequest) -> Group:
         if not await store.insert_team(unit.connection, values):
             raise Conflict("group_exists", f"a group named {request.name} already exists", "name")
         group = Group.model_validate(values | {"members": 0})
-        call.note(after=group)
+        call.set_audit_fields(after=group)
         await remember(call, unit.connection, group)
     return group
 
@@ -169,7 +169,7 @@ async def delete_group(call: Call, request: GroupRequest) -> Done:
         await roles.lock_access(unit.connection, call.tenant)
         group = await group_in(unit.connection, request.group)
         check_unchanged(call, _render_group(group))
-        call.note(before=_render_group(group), entity=f"group/{group.name}")
+        call.set_audit_fields(before=_render_group(group), entity=f"group/{group.name}")
         await roles.delete_bindings_of_team(unit.connection, group.id)
         await store.delete_team(unit.connection, group.id)
         await check_no_self_lockout(call, unit.connection)
@@ -185,7 +185,7 @@ async def add_group_member(call: Call, request: GroupMemberRequest) -> User:
         check_caller_holds(call, combine_bindings(given), f"group {group.name}", "group")
         await store.add_member(unit.connection, call.tenant, group.id, user.id)
         added = render_user(await user_in(unit.connection, str(user.id)))
-        call.note(render_user(user), added, f"group/{group.name}/user/{user.name}")
+        call.set_audit_fields(render_user(user), added, f"group/{group.name}/user/{user.name}")
         return added
 
 
@@ -197,7 +197,7 @@ async def remove_group_member(call: Call, request: GroupMemberRequest) -> User:
         await store.remove_member(unit.connection, group.id, user.id)
         await check_no_self_lockout(call, unit.connection)
         removed = render_user(await user_in(unit.connection, str(user.id)))
-        call.note(render_user(user), removed, f"group/{group.name}/user/{user.name}")
+        call.set_audit_fields(render_user(user), removed, f"group/{group.name}/user/{user.name}")
         return removed
 
 

@@ -69,7 +69,7 @@ class EventContext:
 
 @dataclass(frozen=True, slots=True)
 class FeedEvent:
-    """A change in the tenant's feed. If `scene` is None, the origin is unknown and webhooks with a scope or labels do not match."""
+    """A change in the tenant's feed. If `context` is None, the origin is unknown and webhooks with a scope or labels do not match."""
 
     name: str
     position: int
@@ -93,14 +93,14 @@ class Subscription:
         kind = happening.name.partition(".")[0]
         if self.events and not self.events & {happening.name, f"{kind}.*"}:
             return False
-        scene = happening.context
-        if scene is None:
+        context = happening.context
+        if context is None:
             return self.workspace is None and not self.labels
-        if self.workspace is not None and self.workspace != scene.workspace:
+        if self.workspace is not None and self.workspace != context.workspace:
             return False
-        if self.project is not None and self.project != scene.project:
+        if self.project is not None and self.project != context.project:
             return False
-        return not self.labels or bool(self.labels & set(scene.labels))
+        return not self.labels or bool(self.labels & set(context.labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +164,10 @@ def plan_intents(
 
 def cloud_event(tenant: UUID, now: datetime, happening: FeedEvent) -> dict[str, JsonValue]:
     """Return the event in CloudEvents 1.0 format. Its id is its position in the feed, unique within `source`."""
-    scene = happening.context
+    context = happening.context
     experiment: JsonValue = None
-    if scene is not None and scene.experiment is not None:
-        experiment = {"id": str(scene.experiment), "number": scene.number, "name": scene.name}
+    if context is not None and context.experiment is not None:
+        experiment = {"id": str(context.experiment), "number": context.number, "name": context.name}
     return {
         "specversion": "1.0",
         "id": str(happening.position),
@@ -177,9 +177,9 @@ def cloud_event(tenant: UUID, now: datetime, happening: FeedEvent) -> dict[str, 
         "time": now.isoformat().replace("+00:00", "Z"),
         "datacontenttype": "application/json",
         "data": {
-            "workspace": scene.workspace if scene else None,
-            "project": scene.project if scene else None,
-            "labels": list(scene.labels) if scene else [],
+            "workspace": context.workspace if context else None,
+            "project": context.project if context else None,
+            "labels": list(context.labels) if context else [],
             "experiment": experiment,
             "resource": happening.resource,
         },
@@ -249,7 +249,7 @@ def outcome_of(
 
 
 def choose_webhooks(
-    waiting: Sequence[tuple[UUID, UUID]], running: Mapping[UUID, UUID], most: int, most_of_tenant: int
+    waiting: Sequence[tuple[UUID, UUID]], running: Mapping[UUID, UUID], most: int, max_per_tenant: int
 ) -> list[tuple[UUID, UUID]]:
     """Choose the webhooks to serve next among the waiting (webhook, tenant) pairs, longest waiting first, without exceeding the limits in total and per tenant."""
     of_tenant: dict[UUID, int] = {}
@@ -259,7 +259,7 @@ def choose_webhooks(
     for webhook, tenant in waiting:
         if len(running) + len(chosen) >= most:
             break
-        if webhook in running or of_tenant.get(tenant, 0) >= most_of_tenant:
+        if webhook in running or of_tenant.get(tenant, 0) >= max_per_tenant:
             continue
         of_tenant[tenant] = of_tenant.get(tenant, 0) + 1
         chosen.append((webhook, tenant))

@@ -88,19 +88,21 @@ def has_webhooks(tenant: UUID) -> ColumnElement[bool]:
 
 
 async def intend(
-    connection: AsyncConnection, tenant: UUID, now: Any, told: Sequence[NewEvent], last: int
+    connection: AsyncConnection, tenant: UUID, now: Any, new_events: Sequence[NewEvent], last: int
 ) -> bool:
     """Create deliveries for the events that were just appended, the last at position `last`. Return True if there are any."""
-    named = [(at, one) for at, one in enumerate(told, last - len(told) + 1) if one.name is not None]
+    named = [
+        (at, one) for at, one in enumerate(new_events, last - len(new_events) + 1) if one.name is not None
+    ]
     if not named:
         return False
     listeners = [
         Subscription(row.id, frozenset(row.events), row.workspace, row.project, frozenset(row.labels))
         for row in await connection.execute(select(webhook).where(webhook.c.enabled).order_by(webhook.c.id))
     ]
-    scenes = await _load_scenes(connection, [one for _, one in named])
+    contexts = await _load_contexts(connection, [one for _, one in named])
     happenings = [
-        FeedEvent(one.name or "", at, one.entity, json.loads(one.resource), _scene(one, scenes))
+        FeedEvent(one.name or "", at, one.entity, json.loads(one.resource), _context_of(one, contexts))
         for at, one in named
     ]
     intents = plan_intents(tenant, now, listeners, happenings)
@@ -112,7 +114,7 @@ async def intend(
     return bool(intents)
 
 
-async def _load_scenes(
+async def _load_contexts(
     connection: AsyncConnection, events: Sequence[NewEvent]
 ) -> dict[UUID | None, EventContext]:
     """Load workspace, project and labels of the events' experiments and models, by id."""
@@ -127,12 +129,12 @@ async def _load_scenes(
     return found | {row.id: EventContext(row.workspace) for row in await connection.execute(models)}
 
 
-def _scene(event: NewEvent, scenes: Mapping[UUID | None, EventContext]) -> EventContext | None:
+def _context_of(event: NewEvent, contexts: Mapping[UUID | None, EventContext]) -> EventContext | None:
     """Return where an event belongs. A budget's event names its workspace itself; a tenant's budget has none."""
     if event.kind == "budget":
         workspace = json.loads(event.resource)["workspace"]
         return EventContext(workspace) if workspace is not None else None
-    return scenes.get(_owner_of(event))
+    return contexts.get(_owner_of(event))
 
 
 def _owner_of(event: NewEvent) -> UUID | None:

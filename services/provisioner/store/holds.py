@@ -61,7 +61,7 @@ async def save_hold(unit: Unit, offer: Offer, refusal: LaunchRefusal) -> LaunchB
             index_elements=list(_key(scope)), set_={name: statement.excluded[name] for name in values}
         )
     )
-    unit.then(partial(count_refusal, offer.kind.provider, refusal.cause))
+    unit.after_commit(partial(count_refusal, offer.kind.provider, refusal.cause))
     return after
 
 

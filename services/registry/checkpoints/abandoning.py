@@ -29,5 +29,5 @@ async def abandon(
         return checkpoint
     moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, unit.now, reason=reason)
     unit.emit(events.checkpoint_event(moved))
-    unit.then(partial(metrics.count_abandoned, trigger))
+    unit.after_commit(partial(metrics.count_abandoned, trigger))
     return moved

@@ -171,7 +171,7 @@ async def delete_below(objects: ObjectStore, prefix: str, before: datetime | Non
 async def _mark_deleted(unit: Unit, ids: list[UUID]) -> None:
     locked = await checkpoints.lock_many(unit.connection, ids)
     deleted = await checkpoints.move_many(
-        unit.connection, locked, CheckpointTrigger.objects_gone, unit.now, None
+        unit.connection, locked, CheckpointTrigger.objects_deleted, unit.now, None
     )
     await workspaces.release(unit.connection, [one.id for one in deleted])
     await objects.save_released(unit.connection, [one.id for one in deleted], unit.now)

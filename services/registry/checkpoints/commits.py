@@ -219,7 +219,7 @@ async def _refuse(unit: Unit, checkpoint: CheckpointRow, mismatch: str) -> Commi
     )
     if moved.state is CheckpointStatus.corrupt:
         unit.emit(events.checkpoint_event(moved))
-        unit.then(partial(metrics.count_corrupt, trigger))
+        unit.after_commit(partial(metrics.count_corrupt, trigger))
     return _committed(moved)
 
 

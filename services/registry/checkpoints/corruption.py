@@ -19,5 +19,5 @@ async def mark_corrupt(unit: Unit, key: str, reason: str) -> int:
             unit.connection, holder, CheckpointTrigger.found_damaged, unit.now, reason=reason
         )
         unit.emit(events.checkpoint_event(spoilt, settles=False))
-        unit.then(partial(metrics.count_corrupt, CheckpointTrigger.found_damaged))
+        unit.after_commit(partial(metrics.count_corrupt, CheckpointTrigger.found_damaged))
     return len(holders)

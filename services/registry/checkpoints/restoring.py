@@ -1,4 +1,4 @@
-"""What a run starts with: its code, and the checkpoint to resume from."""
+"""The start of a run: its code, and the checkpoint to resume from."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -153,7 +153,7 @@ async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: RunStart) 
 
 
 def _superseded(
-    facts: AllocationFacts, step: int, standing: Sequence[RankedValidation]
+    facts: AllocationFacts, step: int, current: Sequence[RankedValidation]
 ) -> ValidationsSuperseded:
     return ValidationsSuperseded(
         trial_id=facts.trial_id,
@@ -163,5 +163,5 @@ def _superseded(
         token=facts.token,
         version=facts.run_number,
         step=step,
-        standing=tuple(CurrentValidation(step=one.step, values=one.values) for one in standing),
+        standing=tuple(CurrentValidation(step=one.step, values=one.values) for one in current),
     )

@@ -52,10 +52,10 @@ class Retention:
             unwanted = await collection.load_unwanted(unit.connection, due.experiment)
             pins = await _pins(unit, [one.checkpoint for one in kept])
         verdicts = judge_checkpoints(kept, due.policy, pins, smaller_is_better=due.smaller_is_better)
-        plan = [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.goes]
+        plan = [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.unneeded]
         named = await self._referenced(tenant, plan)
         kept_counts = Counter(
-            str(verdict) for verdict in verdicts.values() if verdict is not RetentionVerdict.goes
+            str(verdict) for verdict in verdicts.values() if verdict is not RetentionVerdict.unneeded
         )
         kept_counts[str(RetentionVerdict.pinned)] += len(named)
         plan = sorted({*plan, *unwanted} - named)

@@ -80,15 +80,17 @@ class Settling:
 
 @dataclass(frozen=True, slots=True)
 class _Observed:
-    """What one pass observed: whether the store responds, and which workers do not."""
+    """The observations of one pass: whether the store responds, and which workers do not."""
 
     responds: bool
     away: Mapping[str, str]
 
     def judge(self, run: PendingRun, known: Sequence[OpenCheckpoint], wait: Wait) -> Decision:
-        gone = {name for name, state in self.away.items() if state == "gone"}
-        silent = set(self.away) - gone
-        return judge_open(known, wait, run.limit, lost_workers=gone, silent=silent, responds=self.responds)
+        lost_workers = {name for name, state in self.away.items() if state == "gone"}
+        silent = set(self.away) - lost_workers
+        return judge_open(
+            known, wait, run.limit, lost_workers=lost_workers, silent=silent, responds=self.responds
+        )
 
 
 async def _close(unit: Unit, run: PendingRun) -> None:

@@ -56,7 +56,7 @@ class CodeQueries:
         if found is None:
             raise NotFound("the code")
         key, size_bytes = found
-        async with self._limit.of(ask.tenant):
+        async with self._limit.hold(ask.tenant):
             try:
                 with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as packed:
                     async for piece in self._objects.get(key):

@@ -101,15 +101,15 @@ async def mark_unused_deleting(
     """
     unasked = (artifacts.c.asked_at < asked_before, ~_IS_USED)
     columns = artifacts.c
-    gone = (
+    deleted = (
         delete(artifacts)
         .where(*unasked, columns.unused_since.between(*noticed))
         .returning(columns.tenant, columns.key, columns.size_bytes)
-        .cte("gone")
+        .cte("deleted")
     )
     freed = (
-        select(gone.c.tenant, func.sum(gone.c.size_bytes).label("size_bytes"))
-        .group_by(gone.c.tenant)
+        select(deleted.c.tenant, func.sum(deleted.c.size_bytes).label("size_bytes"))
+        .group_by(deleted.c.tenant)
         .subquery("freed")
     )
     counted = (
@@ -118,7 +118,7 @@ async def mark_unused_deleting(
         .values(used_bytes=storage.c.used_bytes - freed.c.size_bytes)
         .cte("counted")
     )
-    uploads = select(gone.c.key, gone.c.tenant, literal(now, DateTime(timezone=True)), true())
+    uploads = select(deleted.c.key, deleted.c.tenant, literal(now, DateTime(timezone=True)), true())
     going = insert(artifact_uploads).from_select(["key", "tenant", "asked_at", "is_going"], uploads)
     anew = {"is_going": True, "asked_at": going.excluded.asked_at}
     known = going.on_conflict_do_update(index_elements=["key"], set_=anew).add_cte(counted)

@@ -36,7 +36,7 @@ class CheckpointTrigger(StrEnum):
     over_quota = "over quota"
     found_damaged = "found damaged"
     collected = "collected"
-    objects_gone = "objects gone"
+    objects_deleted = "objects deleted"
 
 
 OPEN = (CheckpointStatus.announced, CheckpointStatus.uploading, CheckpointStatus.committing)
@@ -83,7 +83,7 @@ CHECKPOINT = StateMachine(
         (_S.saved, _T.collected): _S.deleting,
         (_S.corrupt, _T.collected): _S.deleting,
         (_S.abandoned, _T.collected): _S.deleting,
-        (_S.deleting, _T.objects_gone): _S.deleted,
+        (_S.deleting, _T.objects_deleted): _S.deleted,
     },
     ignored={
         (_S.committing, _T.commit_asked),
@@ -114,7 +114,7 @@ CHECKPOINT = StateMachine(
         (_S.deleting, _T.upload_timed_out),
         (_S.deleting, _T.upload_failed),
         (_S.deleting, _T.fenced),
-        (_S.deleted, _T.objects_gone),
+        (_S.deleted, _T.objects_deleted),
         (_S.deleted, _T.collected),
     },
     final={_S.deleted},

@@ -74,7 +74,7 @@ class RegistryDeletion:
         elif request.scope == "tenant":
             kept = f"tenants/{request.target}/"
             await self._expect_litter([kept])
-            for prefix in (kept, f"{INCOMING}{request.target}/", prefix_of(request.whose)):
+            for prefix in (kept, f"{INCOMING}{request.target}/", prefix_of(request.affected_tenant)):
                 await delete_below(self.objects, prefix)
 
     def rows(self, request: DeletionRequest) -> Sequence[DeleteStatement]:
@@ -90,7 +90,7 @@ class RegistryDeletion:
             pass
         await self.upkeep.delete()
         while keys := await self._released(request):
-            await self.upkeep.drop(request.whose, keys)
+            await self.upkeep.drop(request.affected_tenant, keys)
         if await self._has_packs(request):
             await self.media.retain()
             await self.log_packer.drop()
@@ -99,7 +99,7 @@ class RegistryDeletion:
 
     async def _let_go(self, request: DeletionRequest) -> bool:
         """Abandon unsaved checkpoints, which the scheduler waits for, and mark all checkpoints for deletion."""
-        async with self.units.tenant(request.whose) as unit:
+        async with self.units.tenant(request.affected_tenant) as unit:
             left = await deleting.load_left(unit.connection, request.target)
             found = await checkpoints.lock_many(unit.connection, left)
             unsaved = [one for one in found if one.state in OPEN]
@@ -117,11 +117,11 @@ class RegistryDeletion:
             await late_uploads.save_litter(unit.connection, prefixes, unit.now + self.link_life)
 
     async def _released(self, request: DeletionRequest) -> list[str]:
-        async with self.units.tenant(request.whose) as unit:
+        async with self.units.tenant(request.affected_tenant) as unit:
             return await deleting.load_released(unit.connection, request.target)
 
     async def _has_packs(self, request: DeletionRequest) -> bool:
-        async with self.units.tenant(request.whose) as unit:
+        async with self.units.tenant(request.affected_tenant) as unit:
             return await deleting.mark_packs_deleting(unit.connection, request.target)
 
 

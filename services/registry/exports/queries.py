@@ -159,7 +159,7 @@ class Exports(Generic[Q]):
 
     async def _write(self, tenant: TenantId, export: UUID, question: Q, asked: str) -> _Manifest:
         attempt = new_id(self._clock)
-        async with self._limit.of(tenant):
+        async with self._limit.hold(tenant):
             writer = _Writer(self._objects, f"{prefix_of(tenant, export)}{attempt}/", question.format)
             async for rows in self._source.read(tenant, question):
                 await writer.add(rows)

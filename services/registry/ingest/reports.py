@@ -148,7 +148,7 @@ class Reports:
                 await fences.grant(unit, facts)
         await reports.register_sources(driver, [batch.sent for batch in new])
         kept = [_source(batch) for batch in new if batch.sent.run not in deleted]
-        unit.then(partial(self._keep_sources, kept))
+        unit.after_commit(partial(self._keep_sources, kept))
         return deleted
 
     def _mark(self, batch: IncomingBatch, moved: MarkUpdate) -> Mark:
@@ -183,7 +183,7 @@ class Reports:
             await reports.save_chunks(driver, tenant, unit.now.date(), chunks, summaries)
             for one in taken:
                 if one.batch.points:
-                    unit.then(
+                    unit.after_commit(
                         partial(self._hints.metrics, tenant, one.batch.facts.trial_id, one.batch.sent.after)
                     )
 
@@ -206,7 +206,7 @@ class Reports:
             for key, number in made.items():
                 known[key.run][key.group, key.name] = number
         if fresh or wanted:
-            unit.then(partial(self._keep_series, known))
+            unit.after_commit(partial(self._keep_series, known))
         # Logs and points of a run may be in one transaction: a batch without points must not hide its series.
         return {batch.sent.run: {} for batch in batches} | known
 
@@ -270,7 +270,7 @@ class Reports:
             return
         heads = await logs.save_chunks(driver, tenant, unit.now.date(), chunks)
         for trial, following in heads.items():
-            unit.then(partial(self._hints.logs, tenant, trial, following - 1))
+            unit.after_commit(partial(self._hints.logs, tenant, trial, following - 1))
 
 
 def _skipped(following: int) -> Mark:

@@ -37,9 +37,9 @@ class LogPacker:
     """Background loops for logs.
 
     Attributes:
-        letters: Size in bytes of a trial's text that becomes one object.
-        rest: Remaining text smaller than this stays in the database after the trial's end.
-        rest_after: How long after the end the remainder is packed.
+        object_bytes: Size in bytes of a trial's text that becomes one object.
+        remainder_bytes: Remaining text smaller than this stays in the database after the trial's end.
+        remainder_after: How long after the end the remainder is packed.
         attempt_for: Time after which an attempt is considered dead; must exceed a request to the store.
         keep: Age at which lines are deleted, whatever other rules say; None keeps them.
     """
@@ -48,8 +48,8 @@ class LogPacker:
     objects: ObjectStore
     reader: LogReader
     clock: Clock
-    letters: int
-    rest: int
+    object_bytes: int
+    remainder_bytes: int
     remainder_after: timedelta
     attempt_for: timedelta
     keep: timedelta | None
@@ -60,7 +60,7 @@ class LogPacker:
             over_since = self.clock.now() - self.remainder_after
             async with self.units.system() as unit:
                 due = await log_objects.load_due(
-                    unit.connection, self.letters, self.rest, over_since, AT_ONCE
+                    unit.connection, self.object_bytes, self.remainder_bytes, over_since, AT_ONCE
                 )
             if not any([await self._pack(one) for one in due]):
                 return
@@ -134,13 +134,13 @@ class LogPacker:
         """Return the oldest unpacked lines, as far as they are consecutive, in columns."""
         blocks: list[Block] = []
         text_bytes, following = 0, due.packed
-        while text_bytes < self.letters:
+        while text_bytes < self.object_bytes:
             async with self.units.tenant(tenant) as unit:
                 chunks = await logs.load_chunks(unit.connection, due.trial, following - 1, LINES_PER_READ)
             if not chunks:
                 break
             for block in await self.reader.run(lambda: [_block(chunk) for chunk in chunks]):  # noqa: B023 - run at once
-                if (blocks and block.first > following) or text_bytes >= self.letters:
+                if (blocks and block.first > following) or text_bytes >= self.object_bytes:
                     return blocks
                 blocks.append(block)
                 text_bytes += block.text_bytes

@@ -110,7 +110,7 @@ class LogQueries:
         """Return matching lines, as many as fit or are found in time."""
         matcher = Matcher(_wanted(query))
         begin = _read_cursor(query.after)
-        async with self._limit.of(ask.tenant):
+        async with self._limit.hold(ask.tenant):
             page = _Page(query.limit, ask)
             following: str | None = None
             works = self._pieces(ask.tenant, query, begin, matcher)

@@ -106,7 +106,7 @@ def _joined(taken: Sequence[TakenChunk]) -> Iterator[tuple[TakenChunk, Columns]]
     """Yield all points of a series and day, with one of their chunks; one of them is in memory at a time."""
     by_day_series: dict[DaySeries, list[TakenChunk]] = defaultdict(list)
     for chunk in taken:
-        by_day_series[chunk.place].append(chunk)
+        by_day_series[chunk.day_series].append(chunk)
     for chunks in by_day_series.values():
         yield chunks[0], join([from_bytes(chunk.body) for chunk in chunks]).sorted()
 
@@ -115,4 +115,4 @@ def _chunk(
     like: TakenChunk, points: Columns, rolled_up: bytes | None, *, is_thinned: bool = False
 ) -> PackedChunk:
     body = to_packed(points)
-    return PackedChunk(like.place, like.tenant, len(points), *points.span, body, rolled_up, is_thinned)
+    return PackedChunk(like.day_series, like.tenant, len(points), *points.span, body, rolled_up, is_thinned)

@@ -107,7 +107,7 @@ class ExperimentPolicyCommands:
                 )
             )
 
-        unit.then(take_up)
+        unit.after_commit(take_up)
         return ranked(command.experiment_id, policy, version).model_copy(
             update={"operation_id": command.operation_id}
         )

@@ -50,7 +50,7 @@ class PolicyCommands:
 
             self.cycle.edit(rule)
 
-        unit.then(take_up)
+        unit.after_commit(take_up)
 
     def _take_up_quota(self, unit: Unit, pool: PoolName, path: Path, quota: Quota) -> None:
         async def take_up() -> None:
@@ -59,4 +59,4 @@ class PolicyCommands:
                 lambda cycle: cycle.cluster.apply(requests.on_quota(cycle.cluster, pool, path, kept))
             )
 
-        unit.then(take_up)
+        unit.after_commit(take_up)

@@ -66,7 +66,7 @@ class ReservationCommands:
         async def take_up() -> None:
             self.cycle.edit(lambda cycle: cycle.cluster.apply(requests.on_reserved(cycle.cluster, wanted)))
 
-        unit.then(take_up)
+        unit.after_commit(take_up)
 
     def _give_up(self, unit: Unit, name: UUID) -> None:
         async def give_up() -> None:
@@ -74,7 +74,7 @@ class ReservationCommands:
                 lambda cycle: cycle.cluster.apply(requests.on_reservation_cancelled(cycle.cluster, name))
             )
 
-        unit.then(give_up)
+        unit.after_commit(give_up)
 
 
 def _reservation_of(command: ReserveSlots) -> Reservation:

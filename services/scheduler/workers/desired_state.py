@@ -87,7 +87,7 @@ class DesiredStateSender:
             self._sent_at[worker] = self._clock.monotonic()
             try:
                 faults.point(BEFORE_DESIRED)
-                self.on_observed_set(await self._bus.desire(self._set_for(worker)))
+                self.on_observed_set(await self._bus.send_desired(self._set_for(worker)))
                 delay_s = FIRST_RETRY_S
             except MusterError as error:
                 # Retry. A silent worker is declared lost by its lease, not here.

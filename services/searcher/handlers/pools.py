@@ -17,4 +17,4 @@ class PoolHandlers:
         """Store a pool's idle slots. A background loop widens the searches, because they belong to tenants."""
         for delivery in batch:
             await save_capacity(unit.connection, delivery.message)
-        unit.then(partial(self.dispatcher.on_capacity, [delivery.message for delivery in batch]))
+        unit.after_commit(partial(self.dispatcher.on_capacity, [delivery.message for delivery in batch]))

@@ -136,12 +136,12 @@ class Dispatcher:
             await self.searches.save(unit, each.loaded)
             self._emit(unit, each)
             self._answer(unit, each)
-            unit.then(partial(count_decision, each.loaded.config.searcher.name, each.decision))
+            unit.after_commit(partial(count_decision, each.loaded.config.searcher.name, each.decision))
             if each.decision.experiment.due_at is not None:
-                unit.then(self._see_budgets)
+                unit.after_commit(self._see_budgets)
             if each.loaded.search.is_driven and each.decision.entries:
-                unit.then(partial(self._hint, unit.tenant, each.decision.experiment))
-        unit.then(self._wake)
+                unit.after_commit(partial(self._hint, unit.tenant, each.decision.experiment))
+        unit.after_commit(self._wake)
 
     async def on_capacity(self, pools: Sequence[PoolCapacity]) -> None:
         self.capacity.set()
@@ -182,11 +182,11 @@ class Dispatcher:
         for judged in done.decision.judged:
             trial = trial_id(done.decision.experiment.id, judged.trial)
             message = asked[trial, judged.run, judged.validation]
-            unit.then(partial(self._send_verdict, message.worker, _verdict(message.run_id, judged)))
+            unit.after_commit(partial(self._send_verdict, message.worker, _verdict(message.run_id, judged)))
 
     async def _send_verdict(self, worker: WorkerId, verdict: TrialVerdict) -> None:
         faults.point(BEFORE_VERDICT)
-        await self.bus.tell(verdict, worker)
+        await self.bus.notify_worker(verdict, worker)
 
 
 def _apply_all(reducer: Reducer[E], changes: Changes, events: Iterable[E]) -> None:

@@ -75,7 +75,7 @@ class SearchCache:
     def _checked_out_by(self, unit: Unit) -> dict[ExperimentId, LoadedSearch]:
         if unit not in self._checked_out:
             self._checked_out[unit] = {}
-            unit.then(lambda: self._return(unit))
+            unit.after_commit(lambda: self._return(unit))
         return self._checked_out[unit]
 
     async def _return(self, unit: Unit) -> None:

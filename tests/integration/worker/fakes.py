@@ -139,7 +139,7 @@ class FakePlatform(FakeFiles):
         desired = DesiredSet(
             worker=WorkerId(worker), epoch=self.epoch, sequence=self.sequence, allocations=allocations
         )
-        observed = await self.scheduler.desire(desired)
+        observed = await self.scheduler.send_desired(desired)
         self.observed[worker] = observed
         return observed
 
@@ -201,7 +201,7 @@ class FakePlatform(FakeFiles):
 
     async def _tell(self, verdict: TrialVerdict, worker: WorkerId) -> None:
         await asyncio.sleep(self.verdict_delay_s)
-        await self.searcher.tell(verdict, worker)
+        await self.searcher.notify_worker(verdict, worker)
 
     async def _on_observed(self, ask: RequestContext, observed: ObservedSet) -> HeartbeatReply:
         if self.away:

@@ -142,10 +142,10 @@ def test_a_line_that_was_taken_out_put_in_or_moved_is_found() -> None:
 def test_what_may_change_something_cannot_be_a_row_without_audit() -> None:
     row = ROWS["CreateUser"]
     assert row.audits is Audited.CHANGE and ROWS["ListUsers"].audits is Audited.NEVER
-    for audited in (Audited.NEVER, Audited.LOOK):
+    for audited in (Audited.NEVER, Audited.READ):
         with pytest.raises(ValueError, match="not audited"):
             replace(row, audited=audited)
-    assert ROWS["DownloadCheckpoint"].audits is Audited.LOOK
+    assert ROWS["DownloadCheckpoint"].audits is Audited.READ
 
 
 def test_only_these_operations_that_are_not_safe_are_not_audited() -> None:

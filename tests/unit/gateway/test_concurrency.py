@@ -42,31 +42,31 @@ class Load:
     limits: ConcurrencyLimits
     active: list[TenantId] = field(default_factory=list)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
-    ends: list[tuple[TenantId, asyncio.Event]] = field(default_factory=list)
+    finishing: list[tuple[TenantId, asyncio.Event]] = field(default_factory=list)
 
     async def begin(
         self, tenant: TenantId, count: int = 1, occupied: Occupied = "working"
     ) -> list[asyncio.Task[None]]:
-        begun = [asyncio.create_task(self._request(tenant, occupied)) for _ in range(count)]
-        self.tasks += begun
+        started = [asyncio.create_task(self._request(tenant, occupied)) for _ in range(count)]
+        self.tasks += started
         await settled()
-        return begun
+        return started
 
     async def end(self, tenant: TenantId, count: int = 1) -> None:
-        for _, end in [one for one in self.ends if one[0] == tenant][:count]:
+        for _, end in [one for one in self.finishing if one[0] == tenant][:count]:
             end.set()
         await settled()
 
     async def _request(self, tenant: TenantId, occupied: Occupied) -> None:
         async with self.limits.hold(tenant, occupied):
             end = asyncio.Event()
-            self.ends.append((tenant, end))
+            self.finishing.append((tenant, end))
             self.active.append(tenant)
             try:
                 await end.wait()
             finally:
                 self.active.remove(tenant)
-                self.ends = [one for one in self.ends if one[1] is not end]
+                self.finishing = [one for one in self.finishing if one[1] is not end]
 
     def count(self, tenant: TenantId) -> int:
         return self.active.count(tenant)
@@ -159,7 +159,7 @@ async def test_a_cancelled_request_leaves_its_place_to_the_next(load: Load, step
     """Also if it is cancelled in the moment in which it is admitted."""
     await load.begin(HOT, TENANT)
     first, second = await load.begin(HOT, 2)
-    load.ends[0][1].set()
+    load.finishing[0][1].set()
     for _ in range(steps):
         await asyncio.sleep(0)
     first.cancel()
@@ -191,7 +191,7 @@ class Rates:
             raise LimitExceeded("rate", "too fast", 1.0)
 
 
-def make_front(rates: Rates) -> Dispatcher:
+def make_dispatcher(rates: Rates) -> Dispatcher:
     nothing = cast(Any, None)
     return Dispatcher(nothing, nothing, cast(Any, rates), nothing, make_limits(), 1, 1, OpenStreams(1))
 
@@ -201,7 +201,7 @@ def row_of(name: str) -> Operation[Any, Any]:
 
 
 async def test_an_admitted_request_holds_its_place_until_it_is_answered() -> None:
-    dispatcher, row, end = make_front(Rates()), row_of("SignIn"), asyncio.Event()
+    dispatcher, row, end = make_dispatcher(Rates()), row_of("SignIn"), asyncio.Event()
 
     async def ask() -> None:
         async with dispatcher.admit(row, CallerCredentials(None)):
@@ -223,7 +223,7 @@ async def test_an_admitted_request_holds_its_place_until_it_is_answered() -> Non
 
 async def test_a_request_over_its_rate_occupies_no_place_and_is_counted() -> None:
     rates = Rates()
-    dispatcher, row = make_front(rates), row_of("JoinWorker")
+    dispatcher, row = make_dispatcher(rates), row_of("JoinWorker")
     rates.is_open = False
     for _ in range(TENANT + QUEUED + 1):
         with pytest.raises(Transient, match="too fast"):
@@ -232,11 +232,14 @@ async def test_a_request_over_its_rate_occupies_no_place_and_is_counted() -> Non
     rates.is_open = True
     async with dispatcher.admit(row, CallerCredentials(None)):
         pass
-    shown = metrics.exposition("")[0].decode()
-    assert f'muster_gateway_rejections_total{{class="join",reason="rate"}} {TENANT + QUEUED + 1:.1f}' in shown
-    assert 'muster_gateway_requests_total{class="join",outcome="transient"}' in shown
-    assert 'muster_gateway_requests_total{class="join",outcome="ok"} 1.0' in shown
-    assert 'muster_gateway_active_requests{class="join"} 0.0' in shown
+    exposition = metrics.exposition("")[0].decode()
+    assert (
+        f'muster_gateway_rejections_total{{class="join",reason="rate"}} {TENANT + QUEUED + 1:.1f}'
+        in exposition
+    )
+    assert 'muster_gateway_requests_total{class="join",outcome="transient"}' in exposition
+    assert 'muster_gateway_requests_total{class="join",outcome="ok"} 1.0' in exposition
+    assert 'muster_gateway_active_requests{class="join"} 0.0' in exposition
 
 
 @pytest.mark.parametrize(

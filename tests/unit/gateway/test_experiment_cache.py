@@ -82,7 +82,7 @@ async def test_it_is_read_again_after_a_change_of_the_tenant_and_after_a_second(
     assert [await gateway.get(), await gateway.get()] == [2, 2]
     await gateway.feed.changed(OTHER_TENANT, 7)
     assert await gateway.get() == 2
-    gateway.feed.note(TENANT)
+    gateway.feed.invalidate(TENANT)
     assert [await gateway.get(), await gateway.get()] == [3, 3]
     gateway.clock.now_s += 1.0
     assert await gateway.get() == 4

@@ -15,9 +15,9 @@ from services.gateway.platform.auth.permissions import ADMIN, OPERATOR, ROLES, S
 
 READ, WRITE = Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE
 VISION, SPEECH = Scope("vision"), Scope("speech")
-PLACES = st.sampled_from([TENANT_SCOPE, VISION, SPEECH, Scope("vision", "detect"), Scope("speech", "detect")])
+SCOPES = st.sampled_from([TENANT_SCOPE, VISION, SPEECH, Scope("vision", "detect"), Scope("speech", "detect")])
 BINDINGS = st.lists(
-    st.builds(Binding, st.just("x"), st.sampled_from(list(ROLES.values())), PLACES), max_size=4
+    st.builds(Binding, st.just("x"), st.sampled_from(list(ROLES.values())), SCOPES), max_size=4
 )
 
 
@@ -51,7 +51,7 @@ def test_roles_add_up() -> None:
         [Binding("viewer", ROLES["viewer"]), Binding("editor", ROLES["editor"], VISION)]
     )
     assert grants.holds(READ, SPEECH) and not grants.holds(WRITE, SPEECH) and grants.holds(WRITE, VISION)
-    assert grants.within(READ) == "" and grants.within(WRITE) == b"vision".hex()
+    assert grants.scopes_text(READ) == "" and grants.scopes_text(WRITE) == b"vision".hex()
 
 
 def test_a_scope_narrows_and_leaves_who_am_i() -> None:
@@ -70,8 +70,8 @@ def test_nobody_keeps_the_site_who_was_not_given_it() -> None:
 
 
 def test_nothing_is_seen_where_nothing_is_held() -> None:
-    assert combine_bindings([]).within(READ) == "-"
-    assert having("viewer", Scope("a,b'--/", "é")).within(READ) == "612c62272d2d2f/c3a9"
+    assert combine_bindings([]).scopes_text(READ) == "-"
+    assert having("viewer", Scope("a,b'--/", "é")).scopes_text(READ) == "612c62272d2d2f/c3a9"
 
 
 @given(BINDINGS, BINDINGS)
@@ -95,7 +95,7 @@ def test_an_admin_covers_what_a_tenant_has_to_give_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("grants", "told"),
+    ("grants", "expected"),
     [
         (combine_bindings([Binding(ADMIN, ROLES[ADMIN]), Binding(OPERATOR, ROLES[OPERATOR])]), "admin"),
         (having("workspace-admin"), "editor"),
@@ -104,5 +104,5 @@ def test_an_admin_covers_what_a_tenant_has_to_give_and_no_more() -> None:
         (having("editor", VISION), "viewer"),
     ],
 )
-def test_clients_of_before_are_told_the_nearest_role(grants: Grants, told: str) -> None:
-    assert nearest_role(grants) == told
+def test_clients_of_before_are_told_the_nearest_role(grants: Grants, expected: str) -> None:
+    assert nearest_role(grants) == expected

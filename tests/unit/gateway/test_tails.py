@@ -45,10 +45,10 @@ class Table:
         self.reads += 1
         if self.is_away:
             raise Transient("the database is away")
-        told = [PositionedItem(position, event(position)) for position in range(after + 1, self.count + 1)][
+        items = [PositionedItem(position, event(position)) for position in range(after + 1, self.count + 1)][
             :100
         ]
-        return TailPage(told, told[-1].position if told else after, is_last=len(told) < 100)
+        return TailPage(items, items[-1].position if items else after, is_last=len(items) < 100)
 
 
 def event(position: int) -> Event:
@@ -67,12 +67,12 @@ def feed() -> Feed:
     return Feed(cast(Any, Bus()))
 
 
-async def heard(tail: Tail[int, Event], position: int, until: int) -> list[int]:
+async def read_until(tail: Tail[int, Event], position: int, until: int) -> list[int]:
     seen: list[int] = []
     async with asyncio.timeout(5):
         while position < until:
-            await tail.more(position)
-            seen += [told.position for told in tail.since(position)]
+            await tail.wait_beyond(position)
+            seen += [items.position for items in tail.since(position)]
             position = tail.end
     return seen
 
@@ -83,7 +83,7 @@ async def test_a_thousand_streams_read_what_one_would(feed: Feed) -> None:
         opened = [
             streams.enter_context(tails.following(KEY, 0, table.read, changes_of(feed))) for _ in range(1000)
         ]
-        waiting = [asyncio.create_task(heard(tail, 0, 3)) for tail in opened]
+        waiting = [asyncio.create_task(read_until(tail, 0, 3)) for tail in opened]
         await asyncio.sleep(0)
         table.count = 3
         await feed.changed(TENANT, 3)
@@ -98,15 +98,15 @@ async def test_who_sees_other_things_of_a_tenant_has_another_tail(feed: Feed) ->
         tails.following(KEY, 0, whole.read, changes_of(feed)) as one,
         tails.following(other, 0, narrowed.read, changes_of(feed)) as two,
     ):
-        assert await heard(one, 0, 2) == [1, 2] and await heard(two, 0, 1) == [1]
+        assert await read_until(one, 0, 2) == [1, 2] and await read_until(two, 0, 1) == [1]
 
 
 async def test_a_tail_holds_so_many_and_says_from_where(feed: Feed) -> None:
     tails, table = Tails(SLOW_S), Table(MAX_HELD_ITEMS + 150)
     with tails.following(KEY, 0, table.read, changes_of(feed)) as tail:
-        assert len(await heard(tail, 0, table.count)) >= MAX_HELD_ITEMS
+        assert len(await read_until(tail, 0, table.count)) >= MAX_HELD_ITEMS
         assert tail.begin == 150
-        assert [told.position for told in tail.since(150)] == list(range(151, table.count + 1))
+        assert [items.position for items in tail.since(150)] == list(range(151, table.count + 1))
 
 
 async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_reads_anew(feed: Feed) -> None:
@@ -120,10 +120,10 @@ async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_read
         await feed.changed(TENANT, 1)
         for tail in (one, two):
             with pytest.raises(Transient, match="away"):
-                await tail.more(0)
+                await tail.wait_beyond(0)
         table.is_away, table.count = False, 1
         with tails.following(KEY, 0, table.read, changes_of(feed)) as three:
-            assert await heard(three, 0, 1) == [1]
+            assert await read_until(three, 0, 1) == [1]
 
 
 @in_virtual_time
@@ -143,15 +143,15 @@ async def test_streams_are_sent_away_when_the_gateway_goes_down(feed: Feed) -> N
         await asyncio.sleep(0)
         feed.end()
         with pytest.raises(Transient) as raised:
-            await tail.more(0)
+            await tail.wait_beyond(0)
     assert raised.value.code == "restarting"
 
 
 async def test_who_follows_what_is_over_hears_the_rest_and_that_no_more_comes(feed: Feed) -> None:
     async def read(after: int) -> TailPage[int, Event]:
-        told = [PositionedItem(1, event(1))] if not after else []
-        return TailPage(told, 1, is_last=True, is_over=bool(after))
+        items = [PositionedItem(1, event(1))] if not after else []
+        return TailPage(items, 1, is_last=True, is_over=bool(after))
 
     with Tails(0.001).following(KEY, 0, read, changes_of(feed)) as tail:
-        assert await tail.more(0) and [told.position for told in tail.since(0)] == [1]
-        assert not await tail.more(1)
+        assert await tail.wait_beyond(0) and [items.position for items in tail.since(0)] == [1]
+        assert not await tail.wait_beyond(1)

@@ -35,7 +35,7 @@ from tests.support.addresses import INSIDE_HOSTS
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 TENANT, EXPERIMENT = uuid4(), uuid4()
 HERE = EventContext("vision", "detect", ("nightly",), EXPERIMENT, 31, "mnist")
-PATIENCE = RetryPolicy(timedelta(seconds=5), timedelta(hours=1), timedelta(days=1))
+RETRY_POLICY = RetryPolicy(timedelta(seconds=5), timedelta(hours=1), timedelta(days=1))
 
 
 @pytest.mark.parametrize("host", INSIDE_HOSTS)
@@ -135,8 +135,8 @@ def test_who_asked_for_a_place_hears_of_nothing_that_is_of_no_known_place() -> N
 
 def test_the_same_cause_has_the_same_delivery() -> None:
     hears, deaf = listener(events=frozenset({"trial.*"})), listener(events=frozenset({"run.ended"}))
-    told = happening()
-    first, again = (plan_intents(TENANT, NOW, [hears, deaf], [told]) for _ in range(2))
+    event = happening()
+    first, again = (plan_intents(TENANT, NOW, [hears, deaf], [event]) for _ in range(2))
     assert first == again and [one.webhook for one in first] == [hears.id]
 
 
@@ -148,21 +148,21 @@ def test_unknown_events_are_refused_and_prefixes_are_none() -> None:
 
 @given(st.integers(1, 60), st.floats(0, 1, exclude_max=True))
 def test_pauses_grow_to_a_bound_and_end_when_it_is_time_to_give_up(attempts: int, draw: float) -> None:
-    failed = outcome_of(DeliveryAttempt(500), attempts, NOW, NOW, PATIENCE, draw)
+    failed = outcome_of(DeliveryAttempt(500), attempts, NOW, NOW, RETRY_POLICY, draw)
     assert failed.state == "waiting" and failed.due_at is not None
     centre = min(5.0 * 2 ** (attempts - 1), 3600.0)
     assert centre * 0.5 <= (failed.due_at - NOW).total_seconds() <= centre * 1.5
     began = NOW - timedelta(days=1)
-    assert outcome_of(DeliveryAttempt(500), attempts, began, NOW, PATIENCE, draw).state == "dead"
-    assert outcome_of(DeliveryAttempt(204), attempts, began, NOW, PATIENCE, draw).state == "delivered"
+    assert outcome_of(DeliveryAttempt(500), attempts, began, NOW, RETRY_POLICY, draw).state == "dead"
+    assert outcome_of(DeliveryAttempt(204), attempts, began, NOW, RETRY_POLICY, draw).state == "delivered"
 
 
 def test_a_receiver_says_when_to_come_again_and_when_never() -> None:
-    busy = outcome_of(DeliveryAttempt(429, "", timedelta(minutes=10)), 1, NOW, NOW, PATIENCE, 0.5)
+    busy = outcome_of(DeliveryAttempt(429, "", timedelta(minutes=10)), 1, NOW, NOW, RETRY_POLICY, 0.5)
     assert busy.due_at == NOW + timedelta(minutes=10)
-    patient = outcome_of(DeliveryAttempt(503, "", timedelta(days=300)), 1, NOW, NOW, PATIENCE, 0.5)
+    patient = outcome_of(DeliveryAttempt(503, "", timedelta(days=300)), 1, NOW, NOW, RETRY_POLICY, 0.5)
     assert patient.due_at == NOW + timedelta(hours=1)
-    assert outcome_of(DeliveryAttempt(410), 1, NOW, NOW, PATIENCE, 0.5).state == "dead"
+    assert outcome_of(DeliveryAttempt(410), 1, NOW, NOW, RETRY_POLICY, 0.5).state == "dead"
 
 
 def test_no_tenant_takes_all_lanes_and_no_webhook_two() -> None:
@@ -196,10 +196,10 @@ def test_what_is_sealed_is_read_at_its_own_place_alone() -> None:
 @pytest.mark.parametrize("name", [*EVENTS, "webhook.tested"])
 def test_every_event_is_a_sentence_in_every_form(name: str) -> None:
     resource = {"name": "m", "model_name": "m", "stage": "staging", "outcome": "failed", "reason": "it broke"}
-    scene = EventContext("vision") if name.startswith(("model", "version")) else HERE
-    event = cloud_event(TENANT, NOW, happening(name, scene, **resource))
-    said = summary_of(event)
-    assert "None" not in said and len(said) > 12
+    context = EventContext("vision") if name.startswith(("model", "version")) else HERE
+    event = cloud_event(TENANT, NOW, happening(name, context, **resource))
+    summary = summary_of(event)
+    assert "None" not in summary and len(summary) > 12
     for form in ("cloudevents", "slack", "alertmanager"):
         kind, body = render_body(form, event)
         assert "json" in kind and json.loads(body)

@@ -23,7 +23,7 @@ def plan_collection(
     checkpoints: list[CollectionCandidate], policy: CollectionPolicy, pins: Pins, *, smaller_is_better: bool
 ) -> list[UUID]:
     verdicts = judge_checkpoints(checkpoints, policy, pins, smaller_is_better=smaller_is_better)
-    return [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.goes]
+    return [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.unneeded]
 
 
 ONE_TRIAL = [
@@ -35,7 +35,7 @@ ONE_TRIAL = [
 
 
 @pytest.mark.parametrize(
-    ("policy", "gone"),
+    ("policy", "deleted"),
     [
         (CollectionPolicy(), [1, 3]),
         (CollectionPolicy(0, 0, 0), [1, 2, 3, 4]),
@@ -46,9 +46,9 @@ ONE_TRIAL = [
         (CollectionPolicy(9, 9, 9), []),
     ],
 )
-def test_best_and_latest_are_kept(policy: CollectionPolicy, gone: list[int]) -> None:
+def test_best_and_latest_are_kept(policy: CollectionPolicy, deleted: list[int]) -> None:
     plan = plan_collection(ONE_TRIAL, policy, Pins(), smaller_is_better=True)
-    assert plan == [UUID(int=number) for number in gone]
+    assert plan == [UUID(int=number) for number in deleted]
 
 
 def test_the_sign_turns_the_ranks_round() -> None:
@@ -97,10 +97,10 @@ _policies = st.builds(CollectionPolicy, st.integers(0, 3), st.integers(0, 3), st
 def test_each_trial_keeps_its_best_and_latest(
     checkpoints: list[CollectionCandidate], policy: CollectionPolicy, smaller: bool
 ) -> None:
-    gone = set(plan_collection(checkpoints, policy, Pins(), smaller_is_better=smaller))
+    deleted = set(plan_collection(checkpoints, policy, Pins(), smaller_is_better=smaller))
     for trial in {one.trial for one in checkpoints}:
         members = [one for one in checkpoints if one.trial == trial]
-        left = [one for one in members if one.checkpoint not in gone]
+        left = [one for one in members if one.checkpoint not in deleted]
         assert len(left) >= min(len(members), policy.save_trial_latest)
         scored = [one for one in members if one.metric is not None]
         assert sum(one.metric is not None for one in left) >= min(len(scored), policy.save_trial_best)
@@ -110,8 +110,8 @@ def test_each_trial_keeps_its_best_and_latest(
 def test_collecting_again_takes_nothing_more(
     checkpoints: list[CollectionCandidate], policy: CollectionPolicy, smaller: bool
 ) -> None:
-    gone = set(plan_collection(checkpoints, policy, Pins(), smaller_is_better=smaller))
-    left = [one for one in checkpoints if one.checkpoint not in gone]
+    deleted = set(plan_collection(checkpoints, policy, Pins(), smaller_is_better=smaller))
+    left = [one for one in checkpoints if one.checkpoint not in deleted]
     assert plan_collection(left, policy, Pins(), smaller_is_better=smaller) == []
 
 

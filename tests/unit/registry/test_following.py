@@ -43,8 +43,8 @@ def follow(records: list[Record], limit: int, place: ReadPosition) -> list[tuple
         if has_missed(read, place):
             read = series_of(records, place.run)
             place = recount(read, place)
-        told, place, is_last = choose_new(read, place, limit)
-        found += [(one.run, one.record, one.name, one.value) for one in told]
+        new, place, is_last = choose_new(read, place, limit)
+        found += [(one.run, one.record, one.name, one.value) for one in new]
         if is_last:
             return found
 
@@ -76,8 +76,8 @@ def test_everything_is_told_once_and_in_order_however_it_comes_in(
 
 def test_a_record_is_told_whole() -> None:
     records: list[Record] = [(1, 1, {"a": 1.0, "b": 2.0, "c": 3.0}), (1, 2, {"a": 4.0})]
-    told, place, is_last = choose_new(series_of(records), ReadPosition(), 2)
-    assert ([one.name for one in told], place, is_last) == (["a", "b", "c"], ReadPosition(1, 1, 1, 3), False)
+    new, place, is_last = choose_new(series_of(records), ReadPosition(), 2)
+    assert ([one.name for one in new], place, is_last) == (["a", "b", "c"], ReadPosition(1, 1, 1, 3), False)
 
 
 def test_a_step_that_went_back_is_missed_and_found() -> None:

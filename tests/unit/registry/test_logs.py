@@ -20,7 +20,7 @@ from services.registry.logs.core.ngram_filter import (
 from services.registry.logs.reader import Found, LogSearch
 from shared.errors import Rejected
 
-WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 SENTENCES = st.lists(st.sampled_from(["shard", "04711", "größe", "abcde", "-", ".", " "]), max_size=8).map(
     "".join
 )
@@ -31,7 +31,7 @@ ROWS = st.lists(
         st.sampled_from(["stdout", "stderr", "platform"]),
         st.sampled_from(LEVELS),
         st.integers(-(2**63), 2**63 - 1),
-        WORDS,
+        TEXTS,
     ),
     min_size=1,
     max_size=20,
@@ -76,7 +76,7 @@ def test_a_pack_has_parts_of_its_lines() -> None:
     assert [part.texts()[0].as_py().split()[0] for part in found] == [str(part.first - 1) for part in found]
 
 
-@given(st.lists(st.lists(WORDS | SENTENCES, min_size=1), min_size=1, max_size=20), st.data())
+@given(st.lists(st.lists(TEXTS | SENTENCES, min_size=1), min_size=1, max_size=20), st.data())
 def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.DataObject) -> None:
     part = data.draw(st.integers(0, len(parts) - 1))
     text = data.draw(st.sampled_from(parts[part]))
@@ -105,8 +105,8 @@ def slices_of_text(grams: NgramFilter, text: str) -> int:
     """The slices that a search for a text looks through, by the bytes that Postgres would give of the filter."""
     hashes, width = asked_hashes(text), max(1, grams.slices // 8)
     begins = [(each >> (32 - grams.bits)) * grams.slices >> 3 for each in hashes]
-    places = [grams.filter[begin : begin + width] for begin in begins]
-    return slices_with(hashes, places, grams.bits, grams.slices)
+    filter_bytes = [grams.filter[begin : begin + width] for begin in begins]
+    return slices_with(hashes, filter_bytes, grams.bits, grams.slices)
 
 
 def test_what_is_not_in_a_part_is_passed_by() -> None:
@@ -157,7 +157,7 @@ def test_a_pattern_is_looked_up_by_its_longest_text(pattern: str, text: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("wanted", "places"),
+    ("wanted", "indices"),
     [
         (LineQuery(text="a.b"), [0]),
         (LineQuery(pattern="a.b"), [0, 1]),
@@ -170,7 +170,7 @@ def test_a_pattern_is_looked_up_by_its_longest_text(pattern: str, text: str) -> 
         (LineQuery(), [0, 1, 2, 3]),
     ],
 )
-def test_lines_are_chosen_by_all_that_is_wanted(wanted: LineQuery, places: list[int]) -> None:
+def test_lines_are_chosen_by_all_that_is_wanted(wanted: LineQuery, indices: list[int]) -> None:
     block = Block.of(
         1,
         1,
@@ -181,7 +181,7 @@ def test_lines_are_chosen_by_all_that_is_wanted(wanted: LineQuery, places: list[
             (1, "stdout", "info", 4, ""),
         ],
     )
-    assert list(Matcher(wanted).matching_indices(block.texts, lambda: block)) == places
+    assert list(Matcher(wanted).matching_indices(block.texts, lambda: block)) == indices
 
 
 @pytest.mark.parametrize(

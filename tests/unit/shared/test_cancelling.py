@@ -27,17 +27,17 @@ async def test_the_first_failure_ends_the_others_and_whoever_waited_goes_on() ->
 
 
 async def test_a_cancelled_wait_ends_all() -> None:
-    begun, ended = asyncio.Event(), []
+    started, ended = asyncio.Event(), []
 
     async def work() -> None:
-        begun.set()
+        started.set()
         try:
             await asyncio.sleep(60)
         finally:
             ended.append("work")
 
     waiting = asyncio.create_task(run_all(work(), work()))
-    await begun.wait()
+    await started.wait()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting

@@ -69,21 +69,21 @@ async def kept(health: HealthChecks, probe: Probe) -> AsyncIterator[None]:
         await asyncio.wait({task})
 
 
-def shown(health: HealthChecks) -> CheckResult:
+def check_of(health: HealthChecks) -> CheckResult:
     (check,) = health.report().checks
     return check
 
 
 @in_virtual_time
 async def test_a_check_fails_until_it_has_run(health: HealthChecks) -> None:
-    assert not health.report().ok and shown(health).reason == "the check has not run yet"
+    assert not health.report().ok and check_of(health).reason == "the check has not run yet"
     assert health.failing_since("bus") is None
     async with kept(health, Dependency().probe):
         await eventually(lambda: health.report().ok)
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "expected"),
     [
         ("the stream has no leader", "the stream has no leader"),
         (Transient("Postgres does not answer"), "Postgres does not answer"),
@@ -92,7 +92,7 @@ async def test_a_check_fails_until_it_has_run(health: HealthChecks) -> None:
 )
 @in_virtual_time
 async def test_a_failure_is_shown_with_its_reason_and_its_begin(
-    health: HealthChecks, clock: StoppedClock, reason: str | Exception, told: str
+    health: HealthChecks, clock: StoppedClock, reason: str | Exception, expected: str
 ) -> None:
     dependency = Dependency()
     async with kept(health, dependency.probe):
@@ -101,11 +101,11 @@ async def test_a_failure_is_shown_with_its_reason_and_its_begin(
         await eventually(lambda: not health.report().ok)
         clock.passed_s, dependency.probes = 17.0, 0
         await eventually(lambda: dependency.probes > 1)
-        assert (shown(health).reason, shown(health).since) == (told, BEGAN + timedelta(seconds=10))
+        assert (check_of(health).reason, check_of(health).since) == (expected, BEGAN + timedelta(seconds=10))
         assert health.failing_since("bus") == BEGAN + timedelta(seconds=10)
         dependency.reason = None
         await eventually(lambda: health.report().ok)
-        assert shown(health).since == BEGAN + timedelta(seconds=17)
+        assert check_of(health).since == BEGAN + timedelta(seconds=17)
 
 
 @in_virtual_time
@@ -113,7 +113,7 @@ async def test_a_probe_that_hangs_fails_and_does_not_pile_up(health: HealthCheck
     dependency = Dependency()
     dependency.hangs = True
     async with kept(health, dependency.probe):
-        await eventually(lambda: shown(health).reason == "no response within 3 s")
+        await eventually(lambda: check_of(health).reason == "no response within 3 s")
 
 
 @in_virtual_time
@@ -121,7 +121,7 @@ async def test_a_result_that_is_too_old_proves_nothing(health: HealthChecks, clo
     async with kept(health, Dependency().probe):
         await eventually(lambda: health.report().ok)
     clock.passed_s += STALE_S + 1
-    assert not health.report().ok and "has not run for" in (shown(health).reason or "")
+    assert not health.report().ok and "has not run for" in (check_of(health).reason or "")
 
 
 @in_virtual_time

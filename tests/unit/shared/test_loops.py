@@ -60,17 +60,17 @@ async def test_what_happens_cuts_a_long_pause_short() -> None:
 
 @in_virtual_time
 async def test_loops_of_one_process_end_their_long_pauses_together() -> None:
-    ends: dict[str, float] = {}
+    ended_at: dict[str, float] = {}
     both = asyncio.Event()
 
     def noted(name: str, begins_s: float) -> Step:
         async def step() -> None:
-            if name not in ends:
-                ends[name] = 0.0
+            if name not in ended_at:
+                ended_at[name] = 0.0
                 await asyncio.sleep(begins_s)
-            elif not ends[name]:
-                ends[name] = asyncio.get_running_loop().time()
-                if all(ends.values()) and len(ends) == 2:
+            elif not ended_at[name]:
+                ended_at[name] = asyncio.get_running_loop().time()
+                if all(ended_at.values()) and len(ended_at) == 2:
                     both.set()
 
         return step
@@ -78,5 +78,5 @@ async def test_loops_of_one_process_end_their_long_pauses_together() -> None:
     pause = timedelta(seconds=2.01)
     async with repeated(noted("one", 0.0), pause), repeated(noted("other", 0.3), pause):
         await asyncio.wait_for(both.wait(), 10)
-    apart_s = abs(ends["one"] - ends["other"]) % 1.0
+    apart_s = abs(ended_at["one"] - ended_at["other"]) % 1.0
     assert min(apart_s, 1.0 - apart_s) < 1e-6

@@ -12,27 +12,27 @@ from tests.support.log_capture import captured_events
 
 async def test_an_outage_is_told_at_its_begin_and_at_its_end() -> None:
     outages = Outages(lease="leader")
-    with captured_events() as told:
+    with captured_events() as events:
         for _ in range(3):
             outages.failed("renewing", TimeoutError())
         outages.failed("taking", Transient("Postgres is away"))
         outages.worked("renewing")
         outages.worked("renewing")
-    began, other, ended = told
+    began, other, ended = events
     assert (began["event"], began["of"], began["why"]) == ("an outage began", "renewing", "TimeoutError()")
     assert (other["of"], other["why"]) == ("taking", "Postgres is away")
     assert (ended["event"], ended["of"], ended["failures"]) == ("an outage ended", "renewing", 3)
     assert ended["lasted_s"] >= 0
-    assert {line["lease"] for line in told} == {"leader"}
+    assert {line["lease"] for line in events} == {"leader"}
 
 
 async def test_a_second_outage_is_told_again() -> None:
     outages = Outages()
-    with captured_events() as told:
+    with captured_events() as events:
         for _ in range(2):
             outages.failed("publishing", "nobody takes it")
             outages.worked("publishing")
-    assert [line["event"] for line in told] == ["an outage began", "an outage ended"] * 2
+    assert [line["event"] for line in events] == ["an outage began", "an outage ended"] * 2
 
 
 async def test_a_loop_outlives_what_its_step_meets_and_says_it_once() -> None:
@@ -48,14 +48,14 @@ async def test_a_loop_outlives_what_its_step_meets_and_says_it_once() -> None:
         elif isinstance(error, Exception):
             raise error
 
-    with captured_events() as told:
+    with captured_events() as events:
         loop = asyncio.create_task(repeat(step, timedelta(0)))
         async with asyncio.timeout(10):
             await over.wait()
         loop.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await loop
-    assert [line["event"] for line in told] == [
+    assert [line["event"] for line in events] == [
         "an outage began",
         "an outage ended",
         "a step failed",

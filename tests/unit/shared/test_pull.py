@@ -23,7 +23,7 @@ class Server:
         return "inbox"
 
     async def subscribe(self, inbox: str, cb: Callable[[Msg], Awaitable[None]]) -> "Server":
-        self._tell = cb
+        self._deliver = cb
         return self
 
     async def unsubscribe(self) -> None:
@@ -34,12 +34,12 @@ class Server:
 
     async def send(self, **headers: str) -> None:
         self.left[0] -= 1
-        await self._tell(self._message(reply="$JS.ACK", headers=headers))
+        await self._deliver(self._message(reply="$JS.ACK", headers=headers))
 
     async def lapse(self) -> None:
         """The oldest request has stood for as long as it may."""
         unserved = self.left.pop(0)
-        await self._tell(self._message(headers={"Status": "408", "Nats-Pending-Messages": str(unserved)}))
+        await self._deliver(self._message(headers={"Status": "408", "Nats-Pending-Messages": str(unserved)}))
 
     def _message(self, **more: Any) -> Msg:
         return Msg(cast(Client, self), "a subject", **more)

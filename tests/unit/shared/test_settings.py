@@ -79,9 +79,9 @@ def test_a_side_port_that_others_reach_needs_a_token(environment: pytest.MonkeyP
 
 
 def test_secrets_are_masked() -> None:
-    shown = load(Settings).masked()
-    assert "hush" not in shown
-    assert "owner_url" in shown
+    masked = load(Settings).masked()
+    assert "hush" not in masked
+    assert "owner_url" in masked
 
 
 def test_settings_are_frozen() -> None:

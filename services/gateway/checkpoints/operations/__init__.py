@@ -33,8 +33,8 @@ from services.gateway.checkpoints.schema import (
 )
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import (
+    AUDITED_READ,
     DOWNLOAD,
-    LOOK,
     MANAGE,
     NATURAL,
     READ_EXPERIMENT,
@@ -48,7 +48,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListTrialCheckpoints", "GET", "/v1/trials/{trial}/checkpoints", ListTrialCheckpointsRequest, CheckpointPage, READ_EXPERIMENT, SAFE, list_trial_checkpoints, waits=True),
     Operation("ListExperimentCheckpoints", "GET", "/v1/experiments/{experiment}/checkpoints", ListExperimentCheckpointsRequest, CheckpointPage, READ_EXPERIMENT, SAFE, list_experiment_checkpoints, waits=True),
     Operation("GetCheckpoint", "GET", "/v1/checkpoints/{checkpoint}", CheckpointRequest, Checkpoint, READ_EXPERIMENT, SAFE, get_checkpoint, waits=True),
-    Operation("DownloadCheckpoint", "GET", "/v1/checkpoints/{checkpoint}/files", CheckpointRequest, Download, DOWNLOAD, SAFE, download_checkpoint, audited=LOOK, waits=True),
+    Operation("DownloadCheckpoint", "GET", "/v1/checkpoints/{checkpoint}/files", CheckpointRequest, Download, DOWNLOAD, SAFE, download_checkpoint, audited=AUDITED_READ, waits=True),
     Operation("EditCheckpoint", "PATCH", "/v1/checkpoints/{checkpoint}", EditCheckpointRequest, Checkpoint, WRITE_EXPERIMENT, NATURAL, edit_checkpoint, conditional=True, waits=True),
     Operation("DeleteCheckpoint", "DELETE", "/v1/checkpoints/{checkpoint}", CheckpointRequest, Checkpoint, WRITE_EXPERIMENT, NATURAL, delete_checkpoint, conditional=True, waits=True),
     Operation("VerifyCheckpoint", "POST", "/v1/checkpoints/{checkpoint}/verify", CheckpointRequest, VerificationAsked, WRITE_EXPERIMENT, NATURAL, verify_checkpoint, waits=True),

@@ -130,7 +130,7 @@ async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> Stor
         before_limit = (
             StorageLimit(tenant=name, maximum_bytes=before.maximum_bytes) if before is not None else None
         )
-        call.note(before=before_limit, after=limit, entity=f"storage-limit/{name}")
+        call.set_audit_fields(before=before_limit, after=limit, entity=f"storage-limit/{name}")
     return limit
 
 
@@ -142,7 +142,7 @@ async def _note_before(call: Call, checkpoint: CheckpointId) -> None:
         raise NotFound(f"checkpoint {checkpoint}")
     if before is not None:
         check_unchanged(call, before)
-        call.note(before=before)
+        call.set_audit_fields(before=before)
 
 
 async def _verify(call: Call, question: VerifyCheckpoints) -> VerificationAsked:

@@ -36,16 +36,16 @@ class DrainTarget(BaseModel):
     workers: list[str]
     undo: bool
 
-    def among(self, view: ClusterView) -> WorkerPage:
+    def select_from(self, view: ClusterView) -> WorkerPage:
         """Return the current state of these workers."""
         found = sorted(
             (one for one in view.workers if one.worker in self.workers), key=lambda one: one.worker
         )
         return WorkerPage(items=[render_worker(worker) for worker in found])
 
-    def seen_in(self, view: ClusterView) -> WorkerPage | None:
+    def result_in(self, view: ClusterView) -> WorkerPage | None:
         """Return the workers once all have reached the desired state; None before."""
-        found = self.among(view)
+        found = self.select_from(view)
         is_done = all(one.state == "lost" or (one.state == "draining") != self.undo for one in found.items)
         return found if is_done and len(found.items) == len(self.workers) else None
 
@@ -57,7 +57,7 @@ class SlotTarget(BaseModel):
     slot: int
     undo: bool
 
-    def seen_in(self, view: ClusterView) -> Worker | None:
+    def result_in(self, view: ClusterView) -> Worker | None:
         """Return the worker once the slot has reached the desired state; None before."""
         now = next((one for one in view.workers if one.worker == self.worker), None)
         is_done = now is not None and (self.slot in now.disabled_slots) != self.undo
@@ -65,7 +65,7 @@ class SlotTarget(BaseModel):
 
 
 def _drained(wanted: Any, view: ClusterView) -> WorkerPage | None:
-    return DrainTarget.model_validate(wanted).seen_in(view)
+    return DrainTarget.model_validate(wanted).result_in(view)
 
 
 def _drained_one(wanted: Any, view: ClusterView) -> Worker | None:
@@ -74,7 +74,7 @@ def _drained_one(wanted: Any, view: ClusterView) -> Worker | None:
 
 
 def _switched(wanted: Any, view: ClusterView) -> Worker | None:
-    return SlotTarget.model_validate(wanted).seen_in(view)
+    return SlotTarget.model_validate(wanted).result_in(view)
 
 
 DRAIN_WORKERS_OUTCOME, DRAIN_WORKER_OUTCOME, SLOT_OUTCOME = (
@@ -122,14 +122,14 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
         slots = ", ".join(map(str, before.slot_ids))
         raise NotFound(f"slot {request.slot} of worker {before.worker}", f"its slots are: {slots or 'none'}")
     operation = new_id(call.dependencies.clock)
-    call.note(before=render_worker(before))
+    call.set_audit_fields(before=render_worker(before))
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
     async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
     wanted = SlotTarget(worker=before.worker, slot=request.slot, undo=undo)
 
     async def ask() -> Worker | None:
-        return wanted.seen_in(await load_cluster(call))
+        return wanted.result_in(await load_cluster(call))
 
     found = await wait_for(call, operation, ask=ask, sent_for=SITE)
     if found is None:
@@ -171,18 +171,18 @@ async def _drain(
         for worker in workers
     ]
     before = WorkerPage(items=[render_worker(worker) for worker in workers])
-    call.note(before=show(before))
+    call.set_audit_fields(before=show(before))
     async with call.site_transaction() as unit:
         unit.emit(*commands, tenant=SITE)
 
     async def ask() -> WorkerPage | None:
-        return wanted.seen_in(await load_cluster(call))
+        return wanted.result_in(await load_cluster(call))
 
     operation = commands[0].operation_id
     found = await wait_for(call, operation, ask=ask, sent_for=SITE)
     if found is None:
         view = await unless_silent(load_cluster(call))
-        present = show(wanted.among(view)) if view is not None else None
+        present = show(wanted.select_from(view)) if view is not None else None
         raise await deferred(call, operation, present=present, wanted=wanted)
     return found
 

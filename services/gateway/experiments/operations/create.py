@@ -108,7 +108,7 @@ async def _submit(
         answer = render_experiment_detail(SimpleNamespace(**values))
         await store.insert_experiment(unit.connection, values)
         await remember(call, unit.connection, answer)
-        call.note(after=answer, entity=f"experiment/{number}")
+        call.set_audit_fields(after=answer, entity=f"experiment/{number}")
         unit.emit(_committed(unit, checked, values))
     _log.info("an experiment was submitted", experiment=str(experiment_id), number=number)
     return with_waiting_reason(call, answer)

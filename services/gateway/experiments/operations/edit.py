@@ -69,7 +69,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         """Return the experiment with the policy from the scheduler's answer."""
         return SimpleNamespace(**{**row._mapping, "rank": ranked.model_dump(mode="json")})
 
-    call.note(before=before)
+    call.set_audit_fields(before=before)
     await send(call, command)
     try:
         found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True, answered=answered)

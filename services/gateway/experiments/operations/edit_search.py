@@ -46,7 +46,7 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
         terms = now.terms if now is not None else None
         return now if terms and terms["operation_id"] == str(command.operation_id) else None
 
-    call.note(before=render_experiment_detail(row))
+    call.set_audit_fields(before=render_experiment_detail(row))
     await send(call, command)
     found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True)
     if found is None:

@@ -37,7 +37,7 @@ async def label_experiments(call: Call, request: LabelExperimentsRequest) -> Lab
             )
         await call.dependencies.publisher.publish(unit, call.tenant, changes)
         now = sorted(await store.load_by_ids(unit.connection, [row.id for row in rows]), key=_number)
-        call.note(
+        call.set_audit_fields(
             before={str(row.number): row.labels for row in rows},
             after={str(row.number): row.labels for row in now},
             entity=f"{len(rows)} experiments",

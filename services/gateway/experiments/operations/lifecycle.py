@@ -78,7 +78,7 @@ async def _act(call: Call, request: ExperimentRequest) -> Experiment:
         now = await store.load_experiment(connection, row.id)
         return now if now is not None and action.reached(now, before) else None
 
-    call.note(before=render_experiment(row))
+    call.set_audit_fields(before=render_experiment(row))
     await send(call, command)
     found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True)
     if found is None:

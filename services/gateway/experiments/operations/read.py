@@ -79,10 +79,10 @@ async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDe
     return with_waiting_reason(call, await call.cached(request.experiment, load))
 
 
-def with_waiting_reason(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
+def with_waiting_reason(call: Call, detail: ExperimentDetail) -> ExperimentDetail:
     """Add why the searcher has not picked up the experiment, if a bus outage is the reason."""
-    waiting = waiting_for_bus(call) if shown.version == 0 else None
-    return shown.model_copy(update={"waiting": waiting}) if waiting is not None else shown
+    waiting = waiting_for_bus(call) if detail.version == 0 else None
+    return detail.model_copy(update={"waiting": waiting}) if waiting is not None else detail
 
 
 async def _checkpoint_of(call: Call, best: Best) -> BestCheckpoint | None:

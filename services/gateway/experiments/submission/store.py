@@ -22,7 +22,7 @@ from services.gateway.quotas.tables import quota
 
 @dataclass(frozen=True, slots=True)
 class NumberedSubmission:
-    """The number of an experiment, and reasons to refuse it. `most`: the limits of open experiments by workspace; key "" is the tenant's."""
+    """The number of an experiment, and reasons to refuse it. `max_experiments`: the limits of open experiments by workspace; key "" is the tenant's."""
 
     number: int
     is_workspace_deleting: bool
@@ -74,16 +74,16 @@ def _begin(tenant: UUID, workspace: str, claim: Mapping[str, Any] | None) -> Sel
         .returning(counter.c.experiments)
         .cte("numbered")
     )
-    is_doomed = exists().where(
+    is_workspace_deleting = exists().where(
         deletion.c.scope == "workspace", deletion.c.name == workspace, deletion.c.ended_at.is_(None)
     )
-    most = select(func.json_object_agg(quota.c.workspace, quota.c.max_experiments)).where(
+    max_experiments = select(func.json_object_agg(quota.c.workspace, quota.c.max_experiments)).where(
         quota.c.workspace.in_(("", workspace)), quota.c.max_experiments.is_not(None)
     )
     return select(
         select(numbered.c.experiments).scalar_subquery().label("number"),
-        is_doomed.label("is_workspace_deleting"),
-        most.scalar_subquery().label("max_experiments"),
+        is_workspace_deleting.label("is_workspace_deleting"),
+        max_experiments.scalar_subquery().label("max_experiments"),
     )
 
 

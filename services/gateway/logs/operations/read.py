@@ -104,7 +104,7 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
             final = (await find_trial(call, str(trial.id))).changed["final"]
             async for line in _new_lines(call, trial, request):
                 yield line
-            if trial.ended or timeout.is_over(final):
+            if trial.ended or timeout.has_expired(final):
                 return
             await waiter.wait(call.dependencies.timeouts.poll_s)
 
@@ -134,7 +134,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
                 continue
             if experiment.final and all(trial.ended for trial in trials.values()):
                 return
-            if timeout.is_over(experiment.final):
+            if timeout.has_expired(experiment.final):
                 return
             await waiter.wait(call.dependencies.timeouts.poll_s)
 

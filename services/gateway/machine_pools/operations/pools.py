@@ -63,14 +63,14 @@ async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> 
 
 async def update_machine_pool(call: Call, request: UpdateMachinePoolRequest) -> MachinePool:
     """Replace the definition of a machine pool. Runs are not affected."""
-    call.note(before=_render(await _find(call, request.pool)))
+    call.set_audit_fields(before=_render(await _find(call, request.pool)))
     return await _set(call, request.pool, request, is_new=False)
 
 
 async def delete_machine_pool(call: Call, request: MachinePoolRequest) -> MachinePool:
     """Delete a machine pool: its machines are terminated as their runs end, then the pool disappears."""
     before = await _find(call, request.pool)
-    call.note(before=_render(before))
+    call.set_audit_fields(before=_render(before))
     await call.record()
     question = messages.CloseMachinePool(pool=before.pool)
     found = await call.dependencies.bus.ask(question, SITE, call.dependencies.timeouts.query_s)
@@ -129,7 +129,7 @@ def _day(given: str | None, place: str) -> date | None:
 
 async def _set(call: Call, name: str, machines: PoolMachines, is_new: bool) -> MachinePool:
     given = machines.model_dump(mode="json", exclude={"name", "pool"})
-    call.note(after=given, entity=f"pool/{name}")
+    call.set_audit_fields(after=given, entity=f"pool/{name}")
     await call.record()
     definition = messages.PoolDefinition.model_validate(given)
     question = messages.SetMachinePool(pool=PoolName(name), definition=definition, is_new=is_new)

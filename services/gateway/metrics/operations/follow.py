@@ -42,14 +42,14 @@ async def follow_trial_metrics(
         while True:
             if place < tail.begin:
                 page = await read(place)
-                values, end = page.told, page.end
+                values, end = page.items, page.end
             else:
                 values, end = tail.since(place), tail.end
             for one in values:
                 if is_wanted(one.item, request):
                     yield one.item
             place = max(place, end)
-            if not await tail.more(place):
+            if not await tail.wait_beyond(place):
                 return
 
 
@@ -74,7 +74,7 @@ async def _read(
         PositionedItem(here, render_reported(trial, point, str(go_on)))
         for point, here, go_on in with_positions(found.points, after)
     ]
-    is_over = timeout.is_over(is_final) and found.is_last and not values
+    is_over = timeout.has_expired(is_final) and found.is_last and not values
     return TailPage(values, max(after, from_reported(found.end)), found.is_last, is_over)
 
 

@@ -45,8 +45,12 @@ async def follow_experiment_metrics(
             asked_all_s = now_s if is_for_all else asked_all_s
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
-                known = await trial_store.load_trial_ends(connection, experiment.id, numbers=list(timeouts))
-                new = await trial_store.load_trial_ends(connection, experiment.id, above=seen, limit=_AT_ONCE)
+                known = await trial_store.load_trial_outcomes(
+                    connection, experiment.id, numbers=list(timeouts)
+                )
+                new = await trial_store.load_trial_outcomes(
+                    connection, experiment.id, above=seen, limit=_AT_ONCE
+                )
             seen = max([seen, *(row.number for row in new)])
             if is_passing:
                 await _pass_over(call, request, new, spans)
@@ -101,7 +105,7 @@ async def _new_values(
             if not found.is_last:
                 longer.append(row)
             elif _is_settled(call, row) or (
-                timeouts[row.number].is_over(bool(row.final)) and not found.points
+                timeouts[row.number].has_expired(bool(row.final)) and not found.points
             ):
                 spans.finish(row.number)
                 del timeouts[row.number]

@@ -73,7 +73,7 @@ def _all(kind: str) -> str:
 
 
 def _among(kind: str, *places: str) -> str:
-    """Return the condition that the setting is empty or lists one of the places, encoded as in `Grants.within`."""
+    """Return the condition that the setting is empty or lists one of the places, encoded as in `Grants.scopes_text`."""
     listed = f"string_to_array(current_setting('muster.{kind}', true), ',')"
     return f"{_all(kind)} OR ARRAY[{', '.join(places)}] && {listed}"
 

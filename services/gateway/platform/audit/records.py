@@ -50,7 +50,7 @@ class Audited(StrEnum):
     NEVER = "never"
     CHANGE = "change"
     """The record of a change is committed with the change."""
-    LOOK = "look"
+    READ = "look"
     """The record of a sensitive read is committed before the answer is sent."""
 
 

@@ -203,7 +203,7 @@ def _why_not(session: Any, now: datetime) -> str | None:
 
 
 def _held(given: Sequence[Binding]) -> tuple[AssignedRole, ...]:
-    return tuple(AssignedRole(one.role, one.place) for one in given)
+    return tuple(AssignedRole(one.role, one.scope) for one in given)
 
 
 def _moment(seconds: float) -> datetime:

@@ -20,7 +20,7 @@ class BrowserRequest:
     Attributes:
         origin: `Origin`. Browsers send it with requests that may change something, and with WebSockets.
         site: `Sec-Fetch-Site`. Browsers send it over https and on loopback; scripts cannot set it.
-        asks: `Muster-Session: cookie` was sent.
+        wants_cookie: `Muster-Session: cookie` was sent.
     """
 
     verb: str

@@ -56,10 +56,10 @@ class AssignedRole:
     """A role of a caller and its scope, for messages and responses."""
 
     role: str
-    place: Scope = TENANT_SCOPE
+    scope: Scope = TENANT_SCOPE
 
     def __str__(self) -> str:
-        return self.role if self.place == TENANT_SCOPE else f"{self.role} in {self.place}"
+        return self.role if self.scope == TENANT_SCOPE else f"{self.role} in {self.scope}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Binding:
 
     role: str
     permissions: Permissions
-    place: Scope = TENANT_SCOPE
+    scope: Scope = TENANT_SCOPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +81,19 @@ class Grants:
     )
     """Cache of `row_filters`, which every call of a cached caller needs."""
 
-    def holds(self, permission: Permission, place: Scope | None = None) -> bool:
-        """True if the permission is held in `place`, or in any scope if `place` is None."""
+    def holds(self, permission: Permission, scope: Scope | None = None) -> bool:
+        """True if the permission is held in `scope`, or in any scope if `scope` is None."""
         scopes = self.held.get(permission, frozenset())
-        return bool(scopes) if place is None else any(one.covers(place) for one in scopes)
+        return bool(scopes) if scope is None else any(one.covers(scope) for one in scopes)
 
     @property
     def only_workspace(self) -> str | None:
         """The workspace of all permissions; None if there are several workspaces, or the tenant is a scope."""
         workspaces = {
-            place.workspace
+            scope.workspace
             for permission, held in self.held.items()
             if permission is not Permission.SELF
-            for place in held
+            for scope in held
         }
         return next(iter(workspaces)) if len(workspaces) == 1 else None
 
@@ -103,7 +103,7 @@ class Grants:
             self.holds(permission, scope) for permission, scopes in other.held.items() for scope in scopes
         )
 
-    def within(self, permission: Permission) -> str:
+    def scopes_text(self, permission: Permission) -> str:
         """Return the scopes of a permission in the format of the database's row-level security; empty for the whole tenant.
 
         Names are hex-encoded, so that no text of users gets into a statement.
@@ -114,13 +114,13 @@ class Grants:
         return ",".join(sorted(map(_digits, scopes))) or _NOTHING
 
 
-def combine_bindings(bindings: Iterable[Binding], scope: Permissions | None = None) -> Grants:
-    """Combine bindings into grants, limited to the permissions in `scope` if given. Every caller holds `self`."""
+def combine_bindings(bindings: Iterable[Binding], limit_to: Permissions | None = None) -> Grants:
+    """Combine bindings into grants, limited to the permissions in `limit_to` if given. Every caller holds `self`."""
     held: dict[Permission, set[Scope]] = {Permission.SELF: {TENANT_SCOPE}}
     for binding in bindings:
-        counted = binding.permissions if binding.place == TENANT_SCOPE else binding.permissions - WIDE
-        for permission in counted if scope is None else counted & scope:
-            held.setdefault(permission, set()).add(binding.place)
+        counted = binding.permissions if binding.scope == TENANT_SCOPE else binding.permissions - WIDE
+        for permission in counted if limit_to is None else counted & limit_to:
+            held.setdefault(permission, set()).add(binding.scope)
     return Grants({permission: frozenset(scopes) for permission, scopes in held.items()})
 
 
@@ -144,7 +144,7 @@ def _narrow(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
     }
     if isinstance(needed, Permission):
         asked |= {kind: needed for kind, permissions in _KINDS.items() if needed in permissions}
-    return {kind: scopes for kind, needs in asked.items() if (scopes := grants.within(needs))}
+    return {kind: scopes for kind, needs in asked.items() if (scopes := grants.scopes_text(needs))}
 
 
 def nearest_role(grants: Grants) -> str:
@@ -154,6 +154,6 @@ def nearest_role(grants: Grants) -> str:
     return next(whole, "viewer")
 
 
-def _digits(place: Scope) -> str:
-    workspace = (place.workspace or "").encode().hex()
-    return workspace if place.project is None else f"{workspace}/{place.project.encode().hex()}"
+def _digits(scope: Scope) -> str:
+    workspace = (scope.workspace or "").encode().hex()
+    return workspace if scope.project is None else f"{workspace}/{scope.project.encode().hex()}"

@@ -59,7 +59,7 @@ async def claim(
         )
     if earlier is None:
         return None
-    call.note(code="repeated")
+    call.set_audit_fields(code="repeated")
     return IdempotencyClaim(earlier.entity, earlier.position, _opened(call, values["key"], earlier.response))
 
 

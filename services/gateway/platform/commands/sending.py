@@ -51,7 +51,7 @@ class CommandTarget(Generic[R]):
     kind: str
     load: Callable[[AsyncConnection, UUID], Awaitable[Any | None]]
     render: Callable[[Any], R]
-    shown: type[R]
+    resource_type: type[R]
 
 
 def outcome_from_feed(entity: CommandTarget[R]) -> TenantOutcome:
@@ -103,7 +103,7 @@ async def wait_for(
             await waiter.wait(min(call.dependencies.timeouts.command_s, _POLL_S))
         while True:
             if answered is not None and waiter.answer is not None:
-                call.dependencies.feed.note(tenant)
+                call.dependencies.feed.invalidate(tenant)
                 return answered(waiter.answer)
             try:
                 # Ask without an open session: a slow owner would otherwise hold a database connection.
@@ -116,7 +116,7 @@ async def wait_for(
                 # The owner does not answer. The command stays valid and may still take effect in time.
                 found = refusal = None
             if found is not None:
-                call.dependencies.feed.note(tenant)
+                call.dependencies.feed.invalidate(tenant)
                 return found
             if refusal is not None:
                 raise refused(refusal, call)
@@ -137,7 +137,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Comman
     """
     ordered = await _ordered(call, request, order)
     if ordered.response is not None:
-        return entity.shown.model_validate(ordered.response)
+        return entity.resource_type.model_validate(ordered.response)
 
     async def made(connection: AsyncConnection) -> Any | None:
         changed = await find_changed_entity(connection, ordered.position, entity.kind, ordered.operation_id)

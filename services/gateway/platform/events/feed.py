@@ -136,7 +136,7 @@ class Feed:
         """Return a number that increases with every change of the tenant that this process learns of. It is part of cache keys."""
         return self._versions[tenant]
 
-    def note(self, tenant: TenantId) -> None:
+    def invalidate(self, tenant: TenantId) -> None:
         """Increase the tenant's version: a change was seen, perhaps before its hint."""
         self._versions[tenant] += 1
 
@@ -172,6 +172,6 @@ class Feed:
         self._wake(TenantId(hint.id), hint.about)
 
     def _wake(self, tenant: TenantId, about: Collection[UUID] | None) -> None:
-        self.note(tenant)
+        self.invalidate(tenant)
         for waiter in self._waiters.get(tenant, ()):
             waiter.notify(about)

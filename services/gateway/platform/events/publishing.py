@@ -47,13 +47,13 @@ class Publisher:
             unit.connection, tenant, unit.now, events, condition
         )
         changed = {one.entity for one in events if one.kind in CHANGE_A_VIEW}
-        unit.then(partial(self.feed.changed, tenant, last, changed))
+        unit.after_commit(partial(self.feed.changed, tenant, last, changed))
         if has_subscribers and await self.subscribers.plan(unit.connection, tenant, unit.now, events, last):
-            unit.then(as_callback(self.subscribers.wake))
+            unit.after_commit(as_callback(self.subscribers.wake))
 
 
 def as_callback(act: Callable[[], None]) -> Callable[[], Awaitable[None]]:
-    """Wrap a function as a callback for `Unit.then`."""
+    """Wrap a function as a callback for `Unit.after_commit`."""
 
     async def acted() -> None:
         act()

@@ -18,12 +18,12 @@ T = TypeVar("T")
 class OpenStreams:
     """Counts the open streams of this replica by tenant."""
 
-    def __init__(self, most_of_tenant: int) -> None:
-        self._most = most_of_tenant
+    def __init__(self, max_per_tenant: int) -> None:
+        self._most = max_per_tenant
         self._open: Counter[TenantId] = Counter()
 
     @contextmanager
-    def one(self, tenant: TenantId) -> Iterator[None]:
+    def hold(self, tenant: TenantId) -> Iterator[None]:
         """Count a stream until the block ends. Raises LimitExceeded if the tenant has too many."""
         if self._open[tenant] >= self._most:
             message = f"your tenant has {self._most} open streams on this replica, which is the maximum; close some of them"

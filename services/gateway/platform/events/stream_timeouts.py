@@ -39,7 +39,7 @@ class FinalDataTimeout:
         self._clock = call.dependencies.clock
         self._since_s: float | None = None
 
-    def is_over(self, final: bool) -> bool:
+    def has_expired(self, final: bool) -> bool:
         """Return True once `final` has been true for the timeout. Call it at each read."""
         if final and self._since_s is None:
             self._since_s = self._clock.monotonic()

@@ -37,7 +37,7 @@ class PositionedItem(Generic[P, I]):
 class TailPage(Generic[P, I]):
     """The visible items after a position up to `end`, oldest first. `is_last`: there are no items after `end` yet; `is_over`: there will never be."""
 
-    told: Sequence[PositionedItem[P, I]]
+    items: Sequence[PositionedItem[P, I]]
     end: P
     is_last: bool
     is_over: bool = False
@@ -81,7 +81,7 @@ class Tail(Generic[P, I]):
             newer.append(positioned)
         return newer[::-1]
 
-    async def more(self, position: P) -> bool:
+    async def wait_beyond(self, position: P) -> bool:
         """Wait until there may be items after `position`. Return False if there will never be. Raises the error of the reader."""
         while self.end <= position and self._failure is None and not self.is_over:
             await self._advanced.wait()
@@ -92,7 +92,7 @@ class Tail(Generic[P, I]):
     def _hold(self, page: TailPage[P, I]) -> None:
         if page.end <= self.end and not page.is_over:
             return
-        self._held.extend(page.told)
+        self._held.extend(page.items)
         self.end, self.is_over = page.end, page.is_over
         while len(self._held) > MAX_HELD_ITEMS:
             self.begin = self._held.popleft().position

@@ -48,7 +48,9 @@ async def set_policy(call: Call, request: SetPolicyRequest) -> ConfigPolicy:
             await store.save_policy(unit.connection, values)
         else:
             await store.delete_policy(unit.connection, call.tenant, workspace)
-        call.note(before=before, after=_render(values), entity=f"policy/{request.workspace or ''}")
+        call.set_audit_fields(
+            before=before, after=_render(values), entity=f"policy/{request.workspace or ''}"
+        )
     warnings = await warn_unused_workspace(call, call.tenant, request.workspace)
     return _render(values).model_copy(update={"warnings": warnings})
 

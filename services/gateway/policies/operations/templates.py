@@ -48,7 +48,7 @@ async def create_template(call: Call, request: CreateTemplateRequest) -> Templat
                 "choose another name, or change the template with `muster template edit`",
             )
         template = _render(values)
-        call.note(after=template, entity=f"template/{request.name}")
+        call.set_audit_fields(after=template, entity=f"template/{request.name}")
         await remember(call, unit.connection, template)
     return template
 
@@ -81,7 +81,7 @@ async def edit_template(call: Call, request: EditTemplateRequest) -> Template:
             changed |= {"changed_at": unit.now, "by": call.caller.name}
             await store.save_template(unit.connection, row.name, changed)
         after = _render((await _template_in(unit.connection, row.name))._mapping)
-        call.note(before=_render(row._mapping), after=after)
+        call.set_audit_fields(before=_render(row._mapping), after=after)
         return after
 
 
@@ -90,7 +90,7 @@ async def delete_template(call: Call, request: TemplateRequest) -> Done:
     async with call.transaction() as unit:
         row = await _managed(call, unit.connection, request.template)
         await store.delete_template(unit.connection, row.name)
-        call.note(before=_render(row._mapping))
+        call.set_audit_fields(before=_render(row._mapping))
     return Done()
 
 

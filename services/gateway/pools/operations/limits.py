@@ -115,7 +115,7 @@ async def _save(call: Call, unit: Unit, tenant: TenantId, name: str, values: dic
     unit.emit(changed, tenant=SITE)
     previous = _render(dict(before._mapping), name) if before is not None else None
     limit = _render(values, name)
-    call.note(before=previous, after=limit, entity=f"limit/{values['pool']}/{name}")
+    call.set_audit_fields(before=previous, after=limit, entity=f"limit/{values['pool']}/{name}")
     return limit
 
 

@@ -32,14 +32,14 @@ class DesiredPoolRules(BaseModel):
     pool: str
     rules: PoolRules
 
-    def seen_in(self, view: ClusterView) -> Pool | None:
+    def result_in(self, view: ClusterView) -> Pool | None:
         """Return the pool once it has these rules, else None."""
         now = next((one for one in view.pools if one.pool == self.pool), None)
         return render_pool(now) if now is not None and now.rules == self.rules else None
 
 
 def _ruled(wanted: Any, view: ClusterView) -> Pool | None:
-    return DesiredPoolRules.model_validate(wanted).seen_in(view)
+    return DesiredPoolRules.model_validate(wanted).result_in(view)
 
 
 POOL_RULES_OUTCOME = SiteOutcome(_ruled)
@@ -63,7 +63,7 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     before = await view_of(call, request.pool)
     check_unchanged(call, render_pool(before))
     rules = _changed(before.rules, request)
-    call.note(before=render_pool(before), entity=f"pool/{before.pool}")
+    call.set_audit_fields(before=render_pool(before), entity=f"pool/{before.pool}")
     command = EditPool(operation_id=new_id(call.dependencies.clock), pool=before.pool, rules=rules)
     async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
@@ -71,7 +71,7 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     wanted = DesiredPoolRules(pool=before.pool, rules=rules)
 
     async def ask() -> Pool | None:
-        return wanted.seen_in(await load_cluster(call))
+        return wanted.result_in(await load_cluster(call))
 
     found = await wait_for(call, command.operation_id, ask=ask, sent_for=SITE)
     if found is None:

@@ -49,7 +49,7 @@ async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
             "expires_at": expires_at if token.expires_at is None else min(expires_at, token.expires_at),
         }
         await store.insert_link(unit.connection, link)
-        call.note(entity=f"token/{token.id}/sign-in-link/{link_id}")
+        call.set_audit_fields(entity=f"token/{token.id}/sign-in-link/{link_id}")
         made = SignInLink(id=link_id, path=f"{PATH}{code}", secret=code, expires_at=link["expires_at"])
         return await remember(call, unit.connection, made)
 

@@ -49,7 +49,7 @@ async def revoke_session(call: Call, request: SessionRequest) -> Session:
         async with call.transaction() as unit:
             row = await store.end_session(unit.connection, call.caller.user, asked, unit.now)
             if row is not None:
-                call.note(before=_render(call, row))
+                call.set_audit_fields(before=_render(call, row))
                 return _render(call, row)
     raise NotFound("the session")
 
@@ -132,7 +132,9 @@ async def link_identity(call: Call, request: LinkIdentityRequest) -> Identity:
             if mine is None:
                 raise Conflict("identity_taken", "this subject is linked to another user", "subject")
             return Identity.model_validate(mine._mapping)
-        call.note(after=Identity.model_validate(values), entity=f"user/{user.name}/identity/{values['id']}")
+        call.set_audit_fields(
+            after=Identity.model_validate(values), entity=f"user/{user.name}/identity/{values['id']}"
+        )
         return Identity.model_validate(values)
 
 
@@ -154,7 +156,7 @@ async def unlink_identity(call: Call, request: IdentityRequest) -> Identity:
             row = await store.delete_identity(unit.connection, user.id, identity_id)
             if row is not None:
                 await store.end_sessions(unit.connection, user.id, unit.now, call.caller.session)
-                call.note(before=Identity.model_validate(row._mapping))
+                call.set_audit_fields(before=Identity.model_validate(row._mapping))
                 return Identity.model_validate(row._mapping)
     raise NotFound(f"identity {request.identity}")
 

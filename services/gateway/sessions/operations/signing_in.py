@@ -94,7 +94,9 @@ async def session_for_token(mine: Call, unit: Unit, token: Any, via: str) -> Cre
 async def list_sign_in_ways(call: Call, _: Empty) -> SignInWays:
     """List the public ways to sign in to this site."""
     ways = call.dependencies.sign_in
-    public = [SignInProvider(name=name, label=label) for name, label in ways.providers.shown().items()]
+    public = [
+        SignInProvider(name=name, label=label) for name, label in ways.providers.public_labels().items()
+    ]
     return SignInWays(passwords=ways.passwords is not None, providers=public)
 
 
@@ -192,7 +194,9 @@ async def _begin_session(call: Call, unit: Unit, subject: _Subject, tenant: str,
     await store.insert_session(unit.connection, values)
     if call.audit_writer is not None:
         call.audit_writer.facts = replace(call.audit_writer.facts, actor=subject.name, user=subject.account)
-    call.note(after=Session.model_validate(values), entity=f"user/{subject.name}/session/{values['id']}")
+    call.set_audit_fields(
+        after=Session.model_validate(values), entity=f"user/{subject.name}/session/{values['id']}"
+    )
     visible = {"secret": secret, "user": subject.name, "tenant": tenant, "current": True}
     return CreatedSession.model_validate(values | visible)
 

@@ -41,7 +41,7 @@ async def kill_trial(call: Call, request: TrialRequest) -> Trial:
         now = await trial_store.load_trial(connection, row.id)
         return now if now is not None and is_killed(now, before) else None
 
-    call.note(before=_render(row))
+    call.set_audit_fields(before=_render(row))
     await send(call, command)
     # Changes of trials do not wake waiters for their experiment.
     found = await wait_for(call, command.operation_id, look, is_new=True)

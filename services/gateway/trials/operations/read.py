@@ -11,7 +11,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.find import find_trial
-from services.gateway.trials.render import render_front_trial, render_run, render_trial
+from services.gateway.trials.render import render_pareto_trial, render_run, render_trial
 from services.gateway.trials.schema import (
     FrontPage,
     ListFrontRequest,
@@ -48,7 +48,7 @@ async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
     )
 
 
-async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
+async def list_pareto_front(call: Call, request: ListFrontRequest) -> FrontPage:
     """List the Pareto-optimal trials of an experiment, among those within the limits of its search."""
     position = read_cursor(call, request, request.cursor)
     row = await find_experiment(call, request.experiment)
@@ -62,7 +62,7 @@ async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
     except NotFound:  # The searcher has not started the experiment yet.
         return FrontPage(items=[], total=0, admissible=0)
     return FrontPage(
-        items=[render_front_trial(found) for found in page.trials],
+        items=[render_pareto_trial(found) for found in page.trials],
         total=page.total,
         admissible=page.admissible,
         next_cursor=make_cursor(call, request, list(page.next)) if page.next else None,

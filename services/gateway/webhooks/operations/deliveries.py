@@ -41,8 +41,8 @@ async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
     delivery_id = new_id(call.dependencies.clock)
     async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
-        scene = EventContext(webhook.workspace, webhook.project) if webhook.workspace else None
-        happening = FeedEvent(TEST_EVENT, 0, webhook.id, {"name": webhook.name}, scene)
+        context = EventContext(webhook.workspace, webhook.project) if webhook.workspace else None
+        happening = FeedEvent(TEST_EVENT, 0, webhook.id, {"name": webhook.name}, context)
         event = cloud_event(call.tenant, unit.now, happening) | {"id": str(delivery_id)}
         values = {
             "tenant": call.tenant,

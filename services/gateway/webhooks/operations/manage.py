@@ -50,7 +50,7 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
         earlier = await claim(call, unit, request, webhook_id)
         if earlier is not None:
             return CreatedWebhook.model_validate(earlier.response)
-        most = call.dependencies.outbound.most_of_tenant
+        most = call.dependencies.outbound.max_per_tenant
         if await store.count_webhooks(unit.connection) >= most:
             raise Rejected(
                 "too_many_webhooks",
@@ -76,7 +76,7 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
         if not await store.insert_webhook(unit.connection, values):
             raise _exists(request.name, place)
         row = await webhook_in(unit.connection, str(webhook_id))
-        call.note(after=render_webhook(row))
+        call.set_audit_fields(after=render_webhook(row))
         return await remember(call, unit.connection, _render_with(row, secret))
 
 
@@ -111,7 +111,7 @@ async def edit_webhook(call: Call, request: EditWebhookRequest) -> Webhook:
         if changed:
             await store.save_webhook(unit.connection, row.id, changed)
         edited = render_webhook(await webhook_in(unit.connection, str(row.id)))
-        call.note(before=render_webhook(row), after=edited)
+        call.set_audit_fields(before=render_webhook(row), after=edited)
     return edited
 
 
@@ -119,7 +119,7 @@ async def delete_webhook(call: Call, request: WebhookRequest) -> Done:
     """Delete a webhook with all of its deliveries."""
     async with call.transaction() as unit:
         row = await webhook_in(unit.connection, request.webhook)
-        call.note(before=render_webhook(row))
+        call.set_audit_fields(before=render_webhook(row))
         await store.delete_webhook(unit.connection, row.id)
     return Done()
 
@@ -137,7 +137,7 @@ async def rotate_secret(call: Call, request: RotateWebhookSecretRequest) -> Crea
         }
         await store.save_webhook(unit.connection, row.id, values)
         rotated = await webhook_in(unit.connection, str(row.id))
-        call.note(before=render_webhook(row), after=render_webhook(rotated))
+        call.set_audit_fields(before=render_webhook(row), after=render_webhook(rotated))
     return _render_with(rotated, secret)
 
 

@@ -36,7 +36,7 @@ class CollectionCandidate:
 class RetentionVerdict(StrEnum):
     """Why a checkpoint is kept, or that it is deleted."""
 
-    goes = "goes"
+    unneeded = "unneeded"
     registered = "registered"
     pinned = "in use"
     trial_latest = "trial latest"
@@ -90,7 +90,7 @@ def judge_checkpoints(
             return RetentionVerdict.trial_best
         if one.metric is not None and in_experiment[one.checkpoint] <= policy.save_experiment_best:
             return RetentionVerdict.experiment_best
-        return RetentionVerdict.goes
+        return RetentionVerdict.unneeded
 
     return {one.checkpoint: judge(one) for one in sorted(checkpoints, key=lambda one: one.checkpoint)}
 

@@ -54,7 +54,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens to a run's open checkpoints. `abandoned`: reasons by number. `delayed`: why the others are not stored yet."""
+    """The decision on a run's open checkpoints. `abandoned`: reasons by number. `delayed`: why the others are not stored yet."""
 
     abandoned: dict[int, str]
     delayed: str | None
@@ -73,7 +73,7 @@ def judge_open(
 
     Args:
         limit: The experiment's `upload_timeout`.
-        gone: Workers that are lost for good.
+        lost_workers: Workers that are lost for good.
         silent: Workers that do not respond and may come back.
     """
     if wait.responsive >= limit:

@@ -88,7 +88,7 @@ def slices_with(
     """Return the slices that may contain a text with these n-grams, as bits.
 
     Args:
-        places: The filter's bytes at the position of each hash.
+        filter_bytes: The filter's bytes at the position of each hash.
         has_own_bytes: Positions with less than a byte start at a byte, not at their bit offset in the filter.
     """
     found = everywhere = (1 << slices) - 1

@@ -141,7 +141,7 @@ async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, pack
     following = first + content.lines
     heads = log_heads.c
     left = case((heads.next == following, 0), else_=func.greatest(0, heads.letters - content.text_bytes))
-    passed = _advance(attempt.due).values(packed=following, min_bytes=left)
+    passed = _advance(attempt.due).values(packed=following, letters=left)
     kept = (
         update(log_objects)
         .where(log_objects.c.id == attempt.id, log_objects.c.state == "writing")
@@ -173,7 +173,7 @@ async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, pack
 async def skip_lines(connection: AsyncConnection, due: PackableTrial, following: int | None) -> None:
     """Continue after deleted lines; if none is left (None), at the trial's next line."""
     if following is None:
-        await connection.execute(_advance(due).values(packed=log_heads.c.next, min_bytes=0))
+        await connection.execute(_advance(due).values(packed=log_heads.c.next, letters=0))
     else:
         await connection.execute(_advance(due).values(packed=following))
 

@@ -18,7 +18,7 @@ C = TypeVar("C", bound=Command)
 def handle_each(
     carry_out: Callable[[Unit, Delivery[C]], Awaitable[None]],
 ) -> Callable[[Unit, list[Delivery[C]]], Awaitable[None]]:
-    """Return a handler that carries out commands one by one. What a rejected command wrote and emitted is undone."""
+    """Return a handler that carries out commands one by one. The writes and messages of a rejected command are undone."""
 
     async def on(unit: Unit, batch: list[Delivery[C]]) -> None:
         for delivery in batch:

@@ -14,7 +14,7 @@ class RunEnding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What determines whether an allocation's token is valid.
+    """The facts that determine whether an allocation's token is valid.
 
     Attributes:
         token: The asking allocation's token.

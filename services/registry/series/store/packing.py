@@ -44,7 +44,7 @@ class DaySeries:
 class TakenChunk:
     """A chunk removed from the table, to be merged and inserted again."""
 
-    place: DaySeries
+    day_series: DaySeries
     tenant: UUID
     body: bytes
 
@@ -53,7 +53,7 @@ class TakenChunk:
 class PackedChunk:
     """A chunk to insert."""
 
-    place: DaySeries
+    day_series: DaySeries
     tenant: UUID
     count: int
     first_step: int
@@ -98,19 +98,19 @@ async def load_outdated(connection: AsyncConnection, today: date, most: int) -> 
     )
 
 
-async def take_loose(connection: AsyncConnection, places: Sequence[DaySeries]) -> list[TakenChunk]:
+async def take_loose(connection: AsyncConnection, day_series: Sequence[DaySeries]) -> list[TakenChunk]:
     """Remove chunks that are not full from the table, with at most `POINTS_AT_ONCE` points: the rest is found again."""
-    return await _take(connection, places, _FOUND.c.count < MOST_POINTS)
+    return await _take(connection, day_series, _FOUND.c.count < MOST_POINTS)
 
 
-async def take_detailed(connection: AsyncConnection, places: Sequence[DaySeries]) -> list[TakenChunk]:
+async def take_detailed(connection: AsyncConnection, day_series: Sequence[DaySeries]) -> list[TakenChunk]:
     """Remove unthinned chunks from the table, with at most `POINTS_AT_ONCE` points; none if there are no more."""
-    return await _take(connection, places)
+    return await _take(connection, day_series)
 
 
-async def delete_chunks(connection: AsyncConnection, places: Sequence[DaySeries]) -> None:
+async def delete_chunks(connection: AsyncConnection, day_series: Sequence[DaySeries]) -> None:
     """Delete the chunks of these series on these days."""
-    wanted = _wanted(places)
+    wanted = _wanted(day_series)
     await connection.execute(
         delete(point_chunks).where(
             point_chunks.c.day == wanted.c.day, point_chunks.c.series == wanted.c.series
@@ -122,9 +122,9 @@ async def save_packed(connection: AsyncConnection, chunks: Sequence[PackedChunk]
     """Insert chunks."""
     rows = [
         {
-            "day": chunk.place.day,
+            "day": chunk.day_series.day,
             "tenant": chunk.tenant,
-            "series": chunk.place.series,
+            "series": chunk.day_series.series,
             "count": chunk.count,
             "is_thinned": chunk.is_thinned,
             "first_step": chunk.first_step,
@@ -143,10 +143,10 @@ async def _load(connection: AsyncConnection, query: Select[Any], most: int) -> l
 
 
 async def _take(
-    connection: AsyncConnection, places: Sequence[DaySeries], *conditions: ColumnElement[bool]
+    connection: AsyncConnection, day_series: Sequence[DaySeries], *conditions: ColumnElement[bool]
 ) -> list[TakenChunk]:
     """Delete and return chunks. Nothing else moves rows of this table, so `ctid` identifies a row within the statement."""
-    wanted, row_id = _wanted(places), (_FOUND.c.day, _FOUND.c.series, _FOUND.c.tableoid, _FOUND.c.ctid)
+    wanted, row_id = _wanted(day_series), (_FOUND.c.day, _FOUND.c.series, _FOUND.c.tableoid, _FOUND.c.ctid)
     order = (_FOUND.c.day, _FOUND.c.series, _FOUND.c.first_step, _FOUND.c.tableoid, _FOUND.c.ctid)
     before = func.sum(_FOUND.c.count).over(order_by=order) - _FOUND.c.count
     found = (

@@ -185,10 +185,10 @@ async def save_verified(connection: AsyncConnection, key: str, now: datetime, si
     await connection.execute(changed.values(verified_at=now, asked_at=later, claimed_until=None))
 
 
-async def save_released(connection: AsyncConnection, gone: Sequence[UUID], now: datetime) -> None:
+async def save_released(connection: AsyncConnection, checkpoints: Sequence[UUID], now: datetime) -> None:
     """Mark objects of deleted checkpoints as unused, unless another checkpoint references them."""
     mine = checkpoint_files.alias("mine")
-    released = update(objects).where(among(mine.c.checkpoint, gone), mine.c.key == objects.c.key)
+    released = update(objects).where(among(mine.c.checkpoint, checkpoints), mine.c.key == objects.c.key)
     unused = released.where(objects.c.unused_since.is_(None), ~_IS_HELD)
     await connection.execute(unused.values(unused_since=now))
 

@@ -64,7 +64,7 @@ class Providers:
         found = self._sections.get(name)
         return found if found is not None and found.tenant == tenant else None
 
-    def shown(self) -> Mapping[str, str]:
+    def public_labels(self) -> Mapping[str, str]:
         """Return the names and labels of the providers that the sign-in page shows, in the order of the file."""
         return {name: one.label for name, one in self._sections.items() if one.label and one.client_id}
 

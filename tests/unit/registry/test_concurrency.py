@@ -1,4 +1,4 @@
-"""Turns that tenants share: none waits behind all of another's."""
+"""Concurrency limit that tenants share: none waits behind all requests of another."""
 
 import asyncio
 
@@ -11,15 +11,15 @@ BUSY, QUIET = DEFAULT_TENANT, TenantId(derived_id(DEFAULT_TENANT, "quiet"))
 
 
 class Work:
-    """Somebody's turn, held until it is told to end."""
+    """A slot, held until `end`."""
 
-    def __init__(self, turns: FairConcurrencyLimit, tenant: TenantId) -> None:
+    def __init__(self, limit: FairConcurrencyLimit, tenant: TenantId) -> None:
         self.began = False
         self._end = asyncio.Event()
-        self.task = asyncio.create_task(self._run(turns, tenant))
+        self.task = asyncio.create_task(self._run(limit, tenant))
 
-    async def _run(self, turns: FairConcurrencyLimit, tenant: TenantId) -> None:
-        async with turns.of(tenant):
+    async def _run(self, limit: FairConcurrencyLimit, tenant: TenantId) -> None:
+        async with limit.hold(tenant):
             self.began = True
             await self._end.wait()
 
@@ -35,11 +35,11 @@ async def settled(*works: Work) -> list[bool]:
     return [work.began for work in works]
 
 
-async def test_a_turn_that_is_free_goes_to_the_tenant_that_holds_the_fewest() -> None:
-    turns = FairConcurrencyLimit(2)
-    busy = [Work(turns, BUSY) for _ in range(4)]
+async def test_a_free_slot_goes_to_the_tenant_that_holds_the_fewest() -> None:
+    limit = FairConcurrencyLimit(2)
+    busy = [Work(limit, BUSY) for _ in range(4)]
     assert await settled(*busy) == [True, True, False, False]
-    quiet = [Work(turns, QUIET) for _ in range(2)]
+    quiet = [Work(limit, QUIET) for _ in range(2)]
     assert await settled(*quiet) == [False, False]
     await busy[0].end()
     assert await settled(*quiet, *busy[2:]) == [True, False, False, False]
@@ -50,8 +50,8 @@ async def test_a_turn_that_is_free_goes_to_the_tenant_that_holds_the_fewest() ->
 
 
 async def test_who_gives_up_waiting_or_fails_holds_nothing() -> None:
-    turns = FairConcurrencyLimit(1)
-    first, second, third = (Work(turns, BUSY) for _ in range(3))
+    limit = FairConcurrencyLimit(1)
+    first, second, third = (Work(limit, BUSY) for _ in range(3))
     assert await settled(first, second) == [True, False]
     second.task.cancel()
     first.task.cancel()
@@ -60,6 +60,6 @@ async def test_who_gives_up_waiting_or_fails_holds_nothing() -> None:
             await work.task
     assert await settled(third) == [True]
     await third.end()
-    fourth = Work(turns, QUIET)
+    fourth = Work(limit, QUIET)
     assert await settled(fourth) == [True]
     await fourth.end()
