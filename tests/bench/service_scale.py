@@ -120,7 +120,7 @@ class Played:
         }
 
     def _requests(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
-        return self.neighbours.heard.wishes(experiment)
+        return self.neighbours.received.requests(experiment)
 
     async def _publish(self, messages: Iterable[Event]) -> None:
         """As the neighbours' own relays do: a message each that costs them little would take from the searcher what the machine has."""

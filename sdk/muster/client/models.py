@@ -2165,7 +2165,7 @@ class TrialOrder(StrEnum):
     BEST = "best"
 
 
-class FrontTrial(Resource):
+class FrontTrial(Resource):  # glossary: allowed
     """A Pareto-optimal trial: no other trial of the experiment is better in every metric. The best validation of each trial counts."""
 
     trial: UUID
@@ -2178,7 +2178,7 @@ class FrontTrial(Resource):
     hyperparameters: JsonObject
 
 
-class FrontPage(Resource):
+class FrontPage(Resource):  # glossary: allowed
     """A page of an experiment's Pareto front, sorted by the first metric, best first."""
 
     items: list[FrontTrial]
