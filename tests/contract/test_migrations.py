@@ -11,7 +11,7 @@ LAST_SILENT = {
     "gateway": "gateway_0025",
     "searcher": "searcher_0014",
     "scheduler": "0025",
-    "provisioner": "0011",
+    "provisioner": "provisioner_0001",
     "registry": "0023",
 }
 """The newest revisions from before `compatible_from`: no older release reads it, so theirs is their own."""
