@@ -9,7 +9,7 @@ import pytest
 SERVICES = Path(__file__).parents[2] / "services"
 LAST_SILENT = {
     "gateway": "gateway_0025",
-    "searcher": "searcher_0014",
+    "searcher": "searcher_0001",
     "scheduler": "0025",
     "provisioner": "provisioner_0001",
     "registry": "0023",
