@@ -10,7 +10,7 @@ SERVICES = Path(__file__).parents[2] / "services"
 LAST_SILENT = {
     "gateway": "gateway_0025",
     "searcher": "searcher_0001",
-    "scheduler": "0025",
+    "scheduler": "scheduler_0001",
     "provisioner": "provisioner_0001",
     "registry": "0023",
 }
