@@ -12,7 +12,7 @@ LAST_SILENT = {
     "searcher": "searcher_0001",
     "scheduler": "scheduler_0001",
     "provisioner": "provisioner_0001",
-    "registry": "0023",
+    "registry": "registry_0001",
 }
 """The newest revisions from before `compatible_from`: no older release reads it, so theirs is their own."""
 
