@@ -8,7 +8,7 @@ import pytest
 
 SERVICES = Path(__file__).parents[2] / "services"
 LAST_SILENT = {
-    "gateway": "gateway_0025",
+    "gateway": "gateway_0001",
     "searcher": "searcher_0001",
     "scheduler": "scheduler_0001",
     "provisioner": "provisioner_0001",
