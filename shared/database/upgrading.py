@@ -2,7 +2,8 @@
 
 A schema records its revision, the oldest revision whose release can use it (`compatible_from`), and the release that wrote it. A migration
 that only adds repeats its predecessor's `compatible_from`. One that removes something names the first revision that no longer used it. This way
-a rollback, and a replica that restarts during a rolling upgrade, start on the newer schema.
+a rollback, and a replica that restarts during a rolling upgrade, start on the newer schema. It also records its first migration: schemas from
+before 0.2.0 lack it, and are refused, because their migrations were removed.
 """
 
 import re
@@ -33,11 +34,13 @@ class Recorded:
         revision: The newest migration applied; None before the first.
         compatible_from: The oldest revision whose release can use it; None if no release recorded it.
         release: The release that wrote this.
+        initial_revision: The first migration applied; None if a version before 0.2.0 created the schema.
     """
 
     revision: str | None = None
     compatible_from: str | None = None
     release: str | None = None
+    initial_revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ async def migrate(settings: PostgresSettings, service: str, versions: Path | Non
         versions: Folder of the release's migrations; default: the service's own.
 
     Raises:
-        Rejected: The schema is newer and this release cannot use it (`schema_too_new`).
+        Rejected: The schema is newer and this release cannot use it (`schema_too_new`), or a version before 0.2.0 created it
+            (`schema_too_old`).
     """
     folder = versions or _FOLDER.parents[1] / "services" / service / "migrations" / "versions"
     known, key = read_known(folder), func.hashtextextended(f"muster:{service}", 0)
@@ -89,11 +93,22 @@ def needs_upgrade(service: str, recorded: Recorded, known: Known) -> bool:
     A release contains all migrations before its newest. So it can use a schema exactly if it contains `compatible_from`.
 
     Raises:
-        Rejected: The schema is newer, and this release cannot use it.
+        Rejected: The schema is newer, and this release cannot use it, or a version before 0.2.0 created it.
     """
+    if recorded.revision is None:
+        return True
+    # Not by revision: the ids of the removed migrations can be used again.
+    if recorded.initial_revision is None:
+        raise Rejected(
+            "schema_too_old",
+            f"the schema {service} (revision {recorded.revision}) was created by a version before 0.2.0; it cannot be upgraded, because"
+            " 0.2.0 replaced all earlier migrations by one initial migration",
+            hint="start with an empty database: set MUSTER_POSTGRES__DATABASE to another name, or, if `muster up` starts Postgres itself,"
+            " MUSTER_HOME to another folder; see docs/upgrading.md",
+        )
     if recorded.revision == known.newest:
         return False
-    if recorded.revision is None or recorded.revision in known.revisions:
+    if recorded.revision in known.revisions:
         return True
     if recorded.compatible_from in known.revisions:
         _log.warning(
@@ -130,7 +145,9 @@ async def _recorded(connection: AsyncConnection, service: str) -> Recorded:
     # As JSON, because older releases created the table without the other columns.
     whole = func.to_jsonb(version.table_valued(), type_=JSONB)
     row: dict[str, Any] = await connection.scalar(select(whole)) or {}
-    return Recorded(row.get("version_num"), row.get("compatible_from"), row.get("release"))
+    return Recorded(
+        row.get("version_num"), row.get("compatible_from"), row.get("release"), row.get("initial_revision")
+    )
 
 
 def _upgrade(connection: Any, service: str, folder: Path) -> None:

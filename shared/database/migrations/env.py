@@ -12,16 +12,21 @@ schema = configuration.attributes["schema"]
 
 
 def record(ctx: Any, step: Any, *_: Any, **__: Any) -> None:
-    """Store this release, and the oldest revision whose release can use the schema, with the schema's revision and in its transaction.
+    """Store this release, the oldest revision whose release can use the schema, and its first migration in the revision's transaction.
 
     A migration without `compatible_from` is assumed to break all earlier releases.
     """
     table, revision = f"{schema}.alembic_version", step.up_revision
-    columns = "ADD COLUMN IF NOT EXISTS compatible_from text, ADD COLUMN IF NOT EXISTS release text"
+    names = ("compatible_from", "release", "initial_revision")
+    columns = ", ".join(f"ADD COLUMN IF NOT EXISTS {name} text" for name in names)
+    values = (
+        "compatible_from = :since, release = :release, initial_revision = coalesce(initial_revision, :own)"
+    )
     ctx.connection.execute(text(f"ALTER TABLE {table} {columns}"))
     ctx.connection.execute(
-        text(f"UPDATE {table} SET compatible_from = :since, release = :release"),
+        text(f"UPDATE {table} SET {values}"),
         {
+            "own": revision.revision,
             "since": getattr(revision.module, "compatible_from", revision.revision),
             "release": platform_version(),
         },

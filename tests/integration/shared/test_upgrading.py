@@ -88,6 +88,29 @@ async def test_an_older_release_names_both_versions_where_the_schema_no_longer_s
             assert told in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "columns", [("initial_revision",), ("initial_revision", "compatible_from", "release")]
+)
+@pytest.mark.parametrize("revision", ["0011", "provisioner_0001"])
+async def test_a_schema_from_before_the_initial_migrations_is_refused(
+    empty: TestDatabase, revision: str, columns: tuple[str, ...]
+) -> None:
+    await migrate(settings(empty), SERVICE)
+    owner = await asyncpg.connect(empty.urls[SERVICE].owner)
+    try:
+        await owner.execute(f"UPDATE {SERVICE}.alembic_version SET version_num = '{revision}'")
+        for column in columns:
+            await owner.execute(f"ALTER TABLE {SERVICE}.alembic_version DROP COLUMN {column}")
+        with pytest.raises(Rejected) as refused:
+            await migrate(settings(empty), SERVICE)
+        assert refused.value.code == "schema_too_old"
+        for told in (SERVICE, revision, "before 0.2.0", "empty database", "MUSTER_HOME"):
+            assert told in str(refused.value)
+        assert await owner.fetchval(f"SELECT version_num FROM {SERVICE}.alembic_version") == revision
+    finally:
+        await owner.close()
+
+
 async def test_a_replica_that_waited_while_a_newer_one_upgraded_starts(
     empty: TestDatabase, tmp_path: Path
 ) -> None:
