@@ -303,7 +303,7 @@ def _all(kind: str) -> str:
 
 
 def _listed(kind: str, *places: str) -> str:
-    """Return the condition that the setting lists one of the places, encoded as in `Grants.within`."""
+    """Return the condition that the setting lists one of the places, encoded as in `Grants.scopes_text`."""
     return f"ARRAY[{', '.join(places)}] && string_to_array(current_setting('muster.{kind}', true), ',')"
 
 
