@@ -137,7 +137,7 @@ def test_of_a_tenant_nothing_is_left_but_what_happened(platform: Platform, acme:
 
 
 def test_who_keeps_the_site_is_not_locked_out(platform: Platform) -> None:
-    with pytest.raises(Conflict, match="stays"):
+    with pytest.raises(Conflict, match="cannot be deleted"):
         platform.client.tenants.delete("default")
 
 

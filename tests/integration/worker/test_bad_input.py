@@ -89,7 +89,7 @@ async def bounded(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> D
             NO_NUMBER, "a metric must be a single number, not str 'high'", id="metric that is no number"
         ),
         pytest.param(NO_STEP, "a step must be from 0", id="step that is none"),
-        pytest.param(NUMBER_LEFT_OUT, "it left out a report", id="a report left out"),
+        pytest.param(NUMBER_LEFT_OUT, "a report is missing", id="a report left out"),
         pytest.param(EMPTY_CHECKPOINT, "contains no files", id="empty checkpoint"),
         pytest.param(ANOTHER_MODEL, "RuntimeError: Error(s) in loading state_dict", id="another model"),
         pytest.param(HALF_A_CHECKPOINT, "RuntimeError: PytorchStreamReader failed", id="half a checkpoint"),

@@ -112,7 +112,7 @@ async def test_a_gang_with_a_stopped_rank_hangs(
     assert fault == "user" and "the trial hangs" in reason
     await eventually(lambda: "rank 1 waits here" in platform.text(run))
     assert "should_stop" in platform.text(run)
-    assert "(it did not answer)" in platform.text(run)
+    assert "(no stack available)" in platform.text(run)
 
 
 async def test_a_gang_over_two_workers_is_ended_where_both_say_that_it_hangs(
@@ -134,7 +134,7 @@ async def test_a_gang_over_two_workers_is_ended_where_both_say_that_it_hangs(
         fault, reason = await _ended(platform, run, name)
         assert fault == "user" and "the trial hangs" in reason
     await eventually(lambda: all(f"rank {rank} waits here" in platform.text(run) for rank in (0, 1)))
-    assert "(it did not answer)" in platform.text(run)
+    assert "(no stack available)" in platform.text(run)
 
 
 async def test_who_computes_checkpoints_or_validates_for_long_is_left_alone(
