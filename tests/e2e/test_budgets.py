@@ -33,7 +33,7 @@ def test_a_running_search_is_given_more_places_and_is_finished_early(platform: P
     changed = platform.muster(
         "experiment", "edit", number, "--max-trials", "5", "--max-concurrent-trials", "2"
     )
-    assert changed.code == 0 and "makes 5 trials, at most 2 at once" in " ".join(changed.err.split())
+    assert changed.code == 0 and "5 trials, at most 2 at once" in " ".join(changed.err.split())
     platform.until(lambda: len(platform.client.trials.list(number).all()) == 2)
     refused = platform.muster("experiment", "edit", number, "--max-trials", "1")
     assert refused.code != 0 and "already created 2 trials" in " ".join(refused.err.split())
