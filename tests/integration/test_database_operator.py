@@ -49,7 +49,7 @@ def stopping(
     supervisor = ProcessId.of(os.getpid())
     assert supervisor is not None
     State("ready", supervisor, parts=parts).save(external.home)
-    monkeypatch.setattr(identities, "_RESTART_PATIENCE_S", 0.1)
+    monkeypatch.setattr(identities, "_RESTART_TIMEOUT_S", 0.1)
     yield services
     for process in services.values():
         process.kill()

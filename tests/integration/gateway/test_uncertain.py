@@ -44,7 +44,7 @@ async def test_a_command_that_was_stored_says_so_though_its_owner_went_away(
     told = refused.json()
     assert (refused.status_code, told["may_take_effect"]) == (503, True)
     assert (
-        "may still take effect: check with `muster reservation list` before you repeat it" in told["detail"]
+        "may still take effect: check with `muster reservation list` before you retry" in told["detail"]
     )
 
 

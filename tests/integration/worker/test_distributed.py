@@ -25,7 +25,7 @@ large = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 if large.exists() and "[never]" not in large.read_text():
     found = Path("/proc/self/smaps_rollup").read_text().split("AnonHugePages:")[1]
     assert int(found.split()[0]) > 32 * 1024, found
-gang, exchange = trial._gang, trial._gang._exchange
+gang, exchange = trial._gang, trial._gang._collectives
 assert (trial.size, gang.size, exchange.size) == (3, 3, 3)
 assert os.environ["HOROVOD_CACHE_CAPACITY"] == "512"  # Horovod is told what the config says
 assert (trial.rank, trial.local_rank) == (gang.rank, gang.local_rank)

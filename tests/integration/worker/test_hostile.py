@@ -170,9 +170,9 @@ def say(*messages, token=os.environ["MUSTER_TOKEN"]):
     connection.close()
 say(token="guessed")
 say(b"\\xff\\xff\\xff\\xff")
-say(wire.Point(17, 1, 1, {"a": 1.0}))
-say(wire.Point(1, 1, 1, {"a": "no number"}))
-say(wire.Checkpoint(1, 1, "/etc", 0))
+say(wire.ReportFrame(17, 1, 1, {"a": 1.0}))
+say(wire.ReportFrame(1, 1, 1, {"a": "no number"}))
+say(wire.CheckpointFrame(1, 1, "/etc", 0))
 say(wire.Acknowledge("nonsense"))
 print("done")
 """
@@ -180,8 +180,8 @@ print("done")
     await platform.desire("h1", run)
     await eventually(lambda: _state(platform, run) == "exited")
     await eventually(lambda: "done" in platform.text(run))
-    answers = [line for line in platform.text(run).splitlines() if line in ("Refused", "Welcome")]
-    assert answers == ["Refused", *["Welcome"] * 5]
+    answers = [line for line in platform.text(run).splitlines() if line in ("ConnectionRefused", "Welcome")]
+    assert answers == ["ConnectionRefused", *["Welcome"] * 5]
     assert platform.reports[run.run_id] == {}
     assert platform.saved_of(run) == []
     ended = platform.of("h1", run)

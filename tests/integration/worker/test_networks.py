@@ -27,7 +27,7 @@ SCRIPT = """
 import os, muster
 trial = muster.trial()
 import psutil, torch
-exchange = trial._gang._exchange
+exchange = trial._gang._collectives
 total = exchange.total(torch.tensor([trial.rank]), "test.total").item()
 interfaces = {os.environ.get(name) for name in ("GLOO_SOCKET_IFNAME", "HOROVOD_GLOO_IFACE")} - {None}
 sockets = psutil.net_connections("inet")

@@ -59,7 +59,7 @@ class Told(Trainer):
         time.sleep(0.02)
         if trial.rank == 1 and Path("CUT").exists():
             Path("CUT").unlink()
-            for descriptor, _ in trial._gang._exchange._sockets:
+            for descriptor, _ in trial._gang._collectives._sockets:
                 with suppress(OSError):  # with the first that is cut Horovod closes the others
                     socket.socket(fileno=os.dup(descriptor)).shutdown(socket.SHUT_RDWR)
         return {"loss": train_step(model, batch), "size": trial.size}
