@@ -36,7 +36,7 @@ def test_from_the_data_to_who_used_the_model(platform: Platform) -> None:
     said = example(platform, "models.py", str(better.number), "numbers")
     assert said[-1] == "numbers@champion is version 2"
     said = example(platform, "models.py", str(worse.number), "numbers")
-    assert said[1] == "numbers@champion stays version 2; what differs:"
+    assert said[1] == "numbers@champion stays version 2; differences:"
     assert "  metric loss: 1.5 → 2.5" in said and "  hyperparameter x: 1.0 → 2.0" in said
 
     said = example(platform, "lineage.py", "numbers@champion", "batch-7")
