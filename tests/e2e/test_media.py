@@ -44,7 +44,7 @@ def test_what_the_example_logs_is_listed_fetched_and_shown_in_tensorboard(
     assert sum(one.kind.value == "events" for one in media.names(trial)) == 1
 
     listed = platform.muster("trial", "media", "list", trial, "--kind", "image", "--from-step", "2")
-    assert listed.code == 0 and listed.out.count("told") == 2, listed.err
+    assert listed.code == 0 and listed.out.count("predicted") == 2, listed.err
     fetched = platform.muster("trial", "media", "download", trial, str(tmp_path / "media"))
     assert fetched.code == 0, fetched.err
     files = {path.relative_to(tmp_path / "media").as_posix() for path in (tmp_path / "media").rglob("*.*")}
