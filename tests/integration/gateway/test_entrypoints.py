@@ -56,7 +56,8 @@ async def test_code_without_the_script_is_refused_and_leaves_nothing(
             "entrypoint",
         )
         assert (
-            "runs train.py, but the code does not contain it; the code has 2 files: data/a, fit.py" in refused.text
+            "runs train.py, but the code does not contain it; the code has 2 files: data/a, fit.py"
+            in refused.text
         )
     assert (await api.get("/v1/experiments")).json()["items"] == before
     other = CONFIG | {"entrypoint": ["python3", "fit.py"]}

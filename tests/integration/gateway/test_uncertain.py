@@ -43,9 +43,7 @@ async def test_a_command_that_was_stored_says_so_though_its_owner_went_away(
     refused = await api.post("/v1/reservations", json=BODY | {"slots": 3})
     told = refused.json()
     assert (refused.status_code, told["may_take_effect"]) == (503, True)
-    assert (
-        "may still take effect: check with `muster reservation list` before you retry" in told["detail"]
-    )
+    assert "may still take effect: check with `muster reservation list` before you retry" in told["detail"]
 
 
 async def test_a_command_is_deferred_though_its_outcome_cannot_be_looked_at(
