@@ -220,8 +220,8 @@ def _loops(
 def partitioned(wanted: RegistrySection) -> tuple[Partitioned, ...]:
     """Return the tables partitioned by day, and how long days are kept."""
     return (
-        Partitioned(NAME, "point_chunks", _days(wanted.keep_points_days), WRITERS),
-        Partitioned(NAME, "log_chunks", _days(wanted.keep_logs_days), WRITERS),
+        Partitioned(NAME, "point_chunk", _days(wanted.keep_points_days), WRITERS),
+        Partitioned(NAME, "log_chunk", _days(wanted.keep_logs_days), WRITERS),
     )
 
 

@@ -34,7 +34,7 @@ TIMEOUT_S = 120.0
 LOOK_S = 0.01
 ASK_S = 0.1
 """Between two looks into the database: a hundred a second took a tenth of the core that sends."""
-FOUND = "SELECT state, created_at, changed_at FROM registry.checkpoints WHERE number = $1"
+FOUND = "SELECT state, created_at, changed_at FROM registry.checkpoint WHERE number = $1"
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ async def _save_all(report: Report, around: Platform, folder: Path) -> Figures:
         one = await _save(around, folder, number)
         report.say(f"sent in {one.sent_s:.2f} s, saved after {one.saved_s:.2f} s; bare {one.bare_s:.2f} s")
         rounds.append(one)
-    clean = "SELECT count(*) FROM registry.checkpoints WHERE is_clean"
+    clean = "SELECT count(*) FROM registry.checkpoint WHERE is_clean"
     report.check("left_nothing_to_look_for", ROUNDS, await around.count(clean))
     return {
         "throughput_ratio": median(one.bare_s / one.saved_s for one in rounds),
@@ -245,7 +245,7 @@ async def _collect(report: Report, around: Platform) -> Figures:
     )
     report.say(f"decided in {time.perf_counter() - began:.2f} s")
     report.check("collected", CHECKPOINTS - KEPT, found.count)
-    left = "SELECT count(*) FROM registry.objects WHERE key LIKE 'bench-gc/%'"
+    left = "SELECT count(*) FROM registry.object WHERE key LIKE 'bench-gc/%'"
     async with asyncio.timeout(TIMEOUT_S):
         while await around.count(left) > KEPT * OWN + 1:
             await asyncio.sleep(LOOK_S)
@@ -271,30 +271,30 @@ async def _store_many(around: Platform, run: Run) -> None:
 
         await asyncio.gather(*(put() for _ in range(LAYERS)))
     facts = run.experiment, run.tenant
-    await around.rows("INSERT INTO registry.experiments (id, tenant) VALUES ($1, $2)", *facts)
+    await around.rows("INSERT INTO registry.experiment (id, tenant) VALUES ($1, $2)", *facts)
     trials = [UUID(int=run.trial.int + number) for number in range(KEPT)]
     await around.rows(
-        "INSERT INTO registry.trials (id, tenant, experiment, metric, is_final)"
+        "INSERT INTO registry.trial (id, tenant, experiment, metric, is_final)"
         " SELECT unnest($3::uuid[]), $2, $1, 'loss', true", *facts, trials,
     )  # fmt: skip
     await around.rows(
-        "INSERT INTO registry.checkpoints (id, tenant, experiment, trial, run, run_number, token, number, step, state,"
+        "INSERT INTO registry.checkpoint (id, tenant, experiment, trial, run, run_number, token, number, step, state,"
         " version, takes, is_clean, files, size_bytes, created_at, changed_at)"
         " SELECT gen_random_uuid(), $2, $1, ($3::uuid[])[1 + n % $5], $4, 1, 1, n + 1, n, 'saved', 4, 1, true, 3, 8, now(), now()"
         " FROM generate_series(0, $6 - 1) n", *facts, trials, run.id, KEPT, CHECKPOINTS,
     )  # fmt: skip
     await around.rows(
-        "INSERT INTO registry.checkpoint_files (checkpoint, path, tenant, worker, key, size_bytes, sha256)"
+        "INSERT INTO registry.checkpoint_file (checkpoint, path, tenant, worker, key, size_bytes, sha256)"
         " SELECT c.id, 'own-' || own, c.tenant, 'w-1', 'bench-gc/' || c.step || '-' || own, 1, repeat('a', 64)"
-        " FROM registry.checkpoints c, generate_series(0, $2 - 1) own WHERE c.run = $1"
+        " FROM registry.checkpoint c, generate_series(0, $2 - 1) own WHERE c.run = $1"
         " UNION ALL SELECT c.id, 'shared', c.tenant, 'w-1', 'bench-gc/shared', 6, repeat('b', 64)"
-        " FROM registry.checkpoints c WHERE c.run = $1", run.id, OWN,
+        " FROM registry.checkpoint c WHERE c.run = $1", run.id, OWN,
     )  # fmt: skip
     await around.rows(
-        "INSERT INTO registry.objects (key, tenant, sha256, size_bytes)"
-        " SELECT DISTINCT key, tenant, md5(key) || md5(key), size_bytes FROM registry.checkpoint_files WHERE key LIKE 'bench-gc/%'"
+        "INSERT INTO registry.object (key, tenant, sha256, size_bytes)"
+        " SELECT DISTINCT key, tenant, md5(key) || md5(key), size_bytes FROM registry.checkpoint_file WHERE key LIKE 'bench-gc/%'"
     )
-    await around.rows("ANALYZE registry.checkpoints, registry.checkpoint_files, registry.objects")
+    await around.rows("ANALYZE registry.checkpoint, registry.checkpoint_file, registry.object")
 
 
 async def _deletions(around: Platform) -> int:

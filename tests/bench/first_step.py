@@ -20,7 +20,7 @@ CONFIG = {
     "max_restarts": 0,
 }
 COMMITTED = (
-    "SELECT 1 FROM registry.series s JOIN registry.trials t ON t.id = s.trial WHERE t.experiment = $1 LIMIT 1"
+    "SELECT 1 FROM registry.series s JOIN registry.trial t ON t.id = s.trial WHERE t.experiment = $1 LIMIT 1"
 )
 
 

@@ -163,7 +163,7 @@ async def _stored(around: Platform) -> int:
 async def _check_counts(report: Report, around: Platform, loaded: int, watched: list[Run]) -> None:
     """Whatever was appended is there once, in the chunks as in the summaries."""
     of_watched = [await around.points(one) for one in watched]
-    chunks = await around.count("SELECT sum(count) FROM registry.point_chunks")
+    chunks = await around.count("SELECT sum(count) FROM registry.point_chunk")
     report.check("lost_or_doubled", 0, chunks - loaded - sum(of_watched))
     report.check("summaries_off", 0, await _stored(around) - chunks)
 

@@ -88,7 +88,7 @@ async def _filled(report: Report, servers: DurableServers, database: TestDatabas
         began = perf_counter()
         site = await fill(connection, TRIALS, POINTS)
         size = await connection.fetchval(
-            "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'registry.point_chunks'::regclass"
+            "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'registry.point_chunk'::regclass"
         )
         report.say(
             f"stored {site.points} points of {len(site.trials)} trials in {perf_counter() - began:.0f} s"

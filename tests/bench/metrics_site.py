@@ -60,7 +60,7 @@ async def fill(
     first = await connection.fetchval("SELECT coalesce(max(id), 0) + 1 FROM registry.series")
     generator = np.random.default_rng(_SEED)
     await connection.execute(
-        "INSERT INTO registry.experiments (id, tenant, is_final, final_at, collected_at) VALUES ($1, $2, true, now(), now())",
+        "INSERT INTO registry.experiment (id, tenant, is_final, final_at, collected_at) VALUES ($1, $2, true, now(), now())",
         experiment,
         DEFAULT_TENANT,
     )
@@ -78,12 +78,12 @@ async def fill(
         if with_points:
             day = _CLOCK.now().date()
             rows = [row for series, part in numbered for row in part.chunks(day, series)]
-            await _copy(connection, partition_name("point_chunks", day), rows, _CHUNK)
+            await _copy(connection, partition_name("point_chunk", day), rows, _CHUNK)
     await connection.execute(
         "SELECT setval(pg_get_serial_sequence('registry.series', 'id'), max(id)) FROM registry.series"
     )
     # As autovacuum will have done on any site that is not new.
-    for table in ("trials", "runs", "series", "point_chunks"):
+    for table in ("trials", "runs", "series", "point_chunk"):
         await connection.execute(f"VACUUM ANALYZE registry.{table}")
     return Site(experiment, ids, trials * (2 * steps + 2 * (steps // EVERY)))
 

@@ -36,8 +36,8 @@ SETTLED_S = 1.5
 TIMEOUT_S = 60.0
 LOOK_S = 0.005
 STORED = """
-    SELECT max(chunks.last_step) FROM registry.point_chunks AS chunks JOIN registry.series ON series.id = chunks.series
-    JOIN registry.trials ON trials.id = series.trial WHERE trials.experiment = $1"""
+    SELECT max(chunks.last_step) FROM registry.point_chunk AS chunks JOIN registry.series ON series.id = chunks.series
+    JOIN registry.trial ON trials.id = series.trial WHERE trials.experiment = $1"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def test_small_networks_that_recognise_digits_are_shown_as_a_front(
     assert isinstance(reached, float) and reached >= (ended.best.value or 0.0)
     told = platform.muster("experiment", "best", number, "--count", "1")
     assert told.code == 0 and f"{number}.{first.number}" in told.out
-    refused = platform.muster("trial", "list", number, "--filter", "1=1; DROP TABLE registry.trials")
+    refused = platform.muster("trial", "list", number, "--filter", "1=1; DROP TABLE registry.trial")
     assert refused.code != 0 and "at character 4" in refused.err
 
     saved = [sys.executable, str(ROOT / "examples/registry/checkpoints.py"), number]

@@ -105,7 +105,7 @@ async def register_sources(driver: AsyncpgDriver, sent: Sequence[BatchRange]) ->
 
 async def load_known_runs(driver: AsyncpgDriver, runs: Sequence[UUID]) -> set[UUID]:
     """Return which of the runs are known."""
-    rows = await driver.fetch("SELECT id FROM registry.runs WHERE id = ANY($1::uuid[])", list(runs))
+    rows = await driver.fetch("SELECT id FROM registry.run WHERE id = ANY($1::uuid[])", list(runs))
     return {row["id"] for row in rows}
 
 
@@ -151,7 +151,7 @@ async def save_chunks(
         await driver.fetch(_INSERT_CHUNKS + _SUM, day, tenant, *columns, *_columns(summaries))
         return
     whole = [(day, tenant, *row) for row in rows]
-    await driver.copy(partition_name("point_chunks", day), "registry", _CHUNK_COLUMNS, whole)
+    await driver.copy(partition_name("point_chunk", day), "registry", _CHUNK_COLUMNS, whole)
     await driver.fetch(_SUM_ALONE, *_columns(summaries))
 
 
@@ -192,21 +192,21 @@ WITH sent AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
         WITH ORDINALITY AS s(run, worker, stream, first, after, place)
 ), moved AS (
-    UPDATE registry.marks m SET next = s.after FROM sent s
+    UPDATE registry.report_cursor m SET next = s.after FROM sent s
     WHERE m.run = s.run AND m.worker = s.worker AND m.stream = s.stream AND m.next = s.first
     RETURNING s.place, m.is_stale, m.superseded_after
 )
 SELECT moved.place IS NOT NULL AS moved, m.next, moved.is_stale, moved.superseded_after
 FROM sent s
 LEFT JOIN moved ON moved.place = s.place
-LEFT JOIN registry.marks m ON m.run = s.run AND m.worker = s.worker AND m.stream = s.stream
+LEFT JOIN registry.report_cursor m ON m.run = s.run AND m.worker = s.worker AND m.stream = s.stream
 ORDER BY s.place
 """
 _REGISTER = """
-INSERT INTO registry.marks (run, worker, stream, tenant, is_stale, superseded_after)
+INSERT INTO registry.report_cursor (run, worker, stream, tenant, is_stale, superseded_after)
 SELECT r.id, s.worker, s.stream, r.tenant, r.is_stale, r.superseded_after
 FROM unnest($1::uuid[], $2::text[], $3::text[]) AS s(run, worker, stream)
-JOIN registry.runs r ON r.id = s.run
+JOIN registry.run r ON r.id = s.run
 FOR SHARE OF r
 ON CONFLICT DO NOTHING
 """
@@ -224,7 +224,7 @@ JOIN registry.series s ON s.run = n.run AND s."group" = n."group" AND s.name = n
 """
 _INSERT_CHUNKS = """
 WITH stored AS (
-    INSERT INTO registry.point_chunks (day, tenant, series, count, first_step, last_step, body, rolled_up)
+    INSERT INTO registry.point_chunk (day, tenant, series, count, first_step, last_step, body, rolled_up)
     SELECT $1::date, $2::uuid, c.*
     FROM unnest($3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[]) AS c
 )
@@ -244,7 +244,7 @@ _SUM_ALONE = _SUM_TEMPLATE.format(
     ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(_TYPES, start=1))
 )
 _INSERT_VALIDATIONS = """
-INSERT INTO registry.validations
+INSERT INTO registry.validation
     (tenant, stored_at, run, number, trial, experiment, step, time_ms, values, token, is_stale)
 SELECT $1, $2, v.run, v.number, v.trial, v.experiment, v.step, v.time_ms, v.values::jsonb, v.token, v.is_stale
 FROM unnest($3::uuid[], $4::int[], $5::uuid[], $6::uuid[], $7::bigint[], $8::bigint[], $9::text[], $10::bigint[],

@@ -8,7 +8,7 @@ from services.registry.store.tables import METADATA
 _INSTANT = DateTime(timezone=True)
 
 point_chunks = Table(
-    "point_chunks",
+    "point_chunk",
     METADATA,
     Column("tableoid", Integer, system=True),
     Column("ctid", Text, system=True),
@@ -24,7 +24,7 @@ point_chunks = Table(
 )
 
 log_heads = Table(
-    "log_heads",
+    "log_position",
     METADATA,
     Column("trial", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -34,7 +34,7 @@ log_heads = Table(
 )
 
 log_chunks = Table(
-    "log_chunks",
+    "log_chunk",
     METADATA,
     Column("day", Date),
     Column("tenant", Uuid),
@@ -46,7 +46,7 @@ log_chunks = Table(
 )
 
 log_objects = Table(
-    "log_objects",
+    "log_object",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -72,7 +72,7 @@ log_objects = Table(
 )
 
 log_filters = Table(
-    "log_filters",
+    "log_filter",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -82,7 +82,7 @@ log_filters = Table(
 )
 
 media_packs = Table(
-    "media_packs",
+    "media_pack",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),

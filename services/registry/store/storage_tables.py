@@ -15,7 +15,7 @@ workspace_storage = Table(
 )
 
 workspace_objects = Table(
-    "workspace_objects",
+    "workspace_object",
     METADATA,
     Column("tenant", Uuid, primary_key=True),
     Column("workspace", Text, primary_key=True),
@@ -24,7 +24,7 @@ workspace_objects = Table(
 )
 
 artifact_uploads = Table(
-    "artifact_uploads",
+    "artifact_upload",
     METADATA,
     Column("key", Text, primary_key=True),
     Column("tenant", Uuid),
@@ -33,7 +33,7 @@ artifact_uploads = Table(
 )
 
 litter = Table(
-    "litter",
+    "pending_prefix_cleanup",
     METADATA,
     Column("prefix", Text, primary_key=True),
     Column("due_at", DateTime(timezone=True)),

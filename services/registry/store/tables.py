@@ -19,7 +19,7 @@ METADATA = MetaData(schema="registry")
 _INSTANT = DateTime(timezone=True)
 
 experiments = Table(
-    "experiments",
+    "experiment",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -52,7 +52,7 @@ retention = Table(
 )
 
 trials = Table(
-    "trials",
+    "trial",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -80,7 +80,7 @@ trials = Table(
 )
 
 runs = Table(
-    "runs",
+    "run",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -111,7 +111,7 @@ runs = Table(
 )
 
 workers = Table(
-    "workers",
+    "worker",
     METADATA,
     Column("worker", Text, primary_key=True),
     Column("version", BigInteger),
@@ -119,7 +119,7 @@ workers = Table(
 )
 
 marks = Table(
-    "marks",
+    "report_cursor",
     METADATA,
     Column("run", Uuid, primary_key=True),
     Column("worker", Text, primary_key=True),
@@ -151,7 +151,7 @@ series = Table(
 )
 
 validations = Table(
-    "validations",
+    "validation",
     METADATA,
     Column("run", Uuid, primary_key=True),
     Column("number", Integer, primary_key=True),
@@ -166,7 +166,7 @@ validations = Table(
 )
 
 checkpoints = Table(
-    "checkpoints",
+    "checkpoint",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -193,7 +193,7 @@ checkpoints = Table(
 )
 
 checkpoint_files = Table(
-    "checkpoint_files",
+    "checkpoint_file",
     METADATA,
     Column("checkpoint", Uuid, primary_key=True),
     Column("path", Text, primary_key=True),
@@ -205,7 +205,7 @@ checkpoint_files = Table(
 )
 
 objects = Table(
-    "objects",
+    "object",
     METADATA,
     Column("key", Text, primary_key=True),
     Column("tenant", Uuid),
@@ -228,7 +228,7 @@ storage = Table(
 )
 
 artifacts = Table(
-    "artifacts",
+    "artifact",
     METADATA,
     Column("tenant", Uuid, primary_key=True),
     Column("kind", Text, primary_key=True),
@@ -241,7 +241,7 @@ artifacts = Table(
 )
 
 models = Table(
-    "models",
+    "model",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -264,7 +264,7 @@ models = Table(
 )
 
 versions = Table(
-    "versions",
+    "model_version",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
@@ -290,7 +290,7 @@ versions = Table(
 )
 
 consumers = Table(
-    "consumers",
+    "version_consumer",
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),

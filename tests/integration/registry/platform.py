@@ -219,7 +219,7 @@ class Platform:
 
     async def points(self, run: Run) -> int:
         """How many are stored of this run, those that no longer count among them."""
-        joined = "registry.point_chunks c JOIN registry.series s ON s.id = c.series"
+        joined = "registry.point_chunk c JOIN registry.series s ON s.id = c.series"
         return await self.count(f"SELECT coalesce(sum(c.count), 0) FROM {joined} WHERE s.run = $1", run.id)
 
     async def emitted(self, kind: str, **where: UUID) -> list[dict[str, Any]]:

@@ -63,7 +63,7 @@ async def trained(
     ]
     if not open_trial:
         await around.publish("searcher", finished_trial(run))
-    known = "SELECT count(*) FROM registry.trials WHERE id = $1 AND metric = 'loss' AND is_final = $2"
+    known = "SELECT count(*) FROM registry.trial WHERE id = $1 AND metric = 'loss' AND is_final = $2"
 
     async def is_known() -> bool:
         return await around.count(known, run.trial, not open_trial) == 1
@@ -71,7 +71,7 @@ async def trained(
     await eventually(is_known)
     # What an experiment is that goes on: the registry collects nothing of it by itself.
     await around.rows(
-        "INSERT INTO registry.experiments (id, tenant) VALUES ($1, $2)", run.experiment, run.tenant
+        "INSERT INTO registry.experiment (id, tenant) VALUES ($1, $2)", run.experiment, run.tenant
     )
     return run, saved
 
@@ -84,7 +84,7 @@ async def test_a_dry_run_tells_what_goes_and_why_the_others_stay(around: Platfor
 
     async def is_registered() -> bool:
         return (
-            await around.count("SELECT count(*) FROM registry.versions WHERE checkpoint = $1", saved[3]) == 1
+            await around.count("SELECT count(*) FROM registry.model_version WHERE checkpoint = $1", saved[3]) == 1
         )
 
     await eventually(is_registered)
@@ -107,7 +107,7 @@ async def test_what_a_running_trial_goes_on_from_is_never_collected(around: Plat
     done = await around.ask(none)
     assert ({one.checkpoint_id for one in done.checkpoints}, done.kept) == (set(saved[:2]), {"in use": 1})
     assert (await around.restore(around.scheduler.grant(run))).checkpoint_id == saved[2]
-    kept = await around.rows("SELECT * FROM registry.experiments WHERE id = $1", run.experiment)
+    kept = await around.rows("SELECT * FROM registry.experiment WHERE id = $1", run.experiment)
     assert (kept[0]["save_trial_latest"], kept[0]["is_policy_edited"]) == (0, True)
 
 
@@ -133,7 +133,7 @@ async def test_a_deletion_by_hand_is_refused_with_the_reason(around: Platform) -
     with pytest.raises(NotFound):
         await around.ask(DeleteCheckpoint(checkpoint_id=saved[0]), OTHER_TENANT)
     lone = await save(around, around.scheduler.grant(), 1, 10, files=fresh())
-    await around.rows("UPDATE registry.trials SET is_final = true")
+    await around.rows("UPDATE registry.trial SET is_final = true")
     for _ in range(2):
         assert (await around.ask(DeleteCheckpoint(checkpoint_id=lone))).state == "deleted"
     await eventually(lambda: happened(around, "deleted", lone))
@@ -144,7 +144,7 @@ async def test_verification_finds_what_is_corrupt_and_says_when_the_rest_was_rea
     before = (await view(around, saved[0])).verified_at
     assert before is not None
     rows = await around.rows(
-        "SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1 AND path = 'model.pt'", saved[2]
+        "SELECT key FROM registry.checkpoint_file WHERE checkpoint = $1 AND path = 'model.pt'", saved[2]
     )
     async with store(around) as objects:
         await objects.put(rows[0]["key"], b"flipped")
@@ -160,8 +160,8 @@ async def test_verification_finds_what_is_corrupt_and_says_when_the_rest_was_rea
 
     await eventually(is_read)
     waiting = VerifyCheckpoints(experiment_id=run.experiment, is_waiting=True)
-    key = "(SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1 AND path = 'model.pt')"
-    later = f"UPDATE registry.objects SET asked_at = now(), claimed_until = now() + interval '1 h' WHERE key = {key}"
+    key = "(SELECT key FROM registry.checkpoint_file WHERE checkpoint = $1 AND path = 'model.pt')"
+    later = f"UPDATE registry.object SET asked_at = now(), claimed_until = now() + interval '1 h' WHERE key = {key}"
 
     async def is_done() -> bool:
         return bool((await around.ask(waiting)).files == 0)
@@ -179,11 +179,11 @@ async def test_a_checkpoint_is_known_to_be_whole_once_the_last_file_asked_for_is
     around: Platform,
 ) -> None:
     checkpoint = await save(around, around.scheduler.grant(), 1, 10, files=fresh())
-    of_it = "SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1 AND path = 'model.pt'"
-    taken = f"UPDATE registry.objects SET asked_at = now(), claimed_until = now() + interval '1 hour' WHERE key IN ({of_it})"
+    of_it = "SELECT key FROM registry.checkpoint_file WHERE checkpoint = $1 AND path = 'model.pt'"
+    taken = f"UPDATE registry.object SET asked_at = now(), claimed_until = now() + interval '1 hour' WHERE key IN ({of_it})"
     await around.rows(taken, checkpoint)
     assert (await view(around, checkpoint)).verified_at is None
-    await around.rows(f"UPDATE registry.objects SET claimed_until = NULL WHERE key IN ({of_it})", checkpoint)
+    await around.rows(f"UPDATE registry.object SET claimed_until = NULL WHERE key IN ({of_it})", checkpoint)
 
     async def is_read() -> bool:
         return (await view(around, checkpoint)).verified_at is not None
@@ -202,12 +202,12 @@ async def test_all_that_is_stored_is_read_again_and_what_was_given_up_goes_by_an
     await eventually(lambda: happened(around, "abandoned", left))
     assert len(await listed(around, below)) == len(files), "they may be on their way still"
     await around.rows(
-        "UPDATE registry.checkpoints SET changed_at = now() - interval '25 h' WHERE id = $1", left
+        "UPDATE registry.checkpoint SET changed_at = now() - interval '25 h' WHERE id = $1", left
     )
     checkpoint = await save(around, run, 1, 10, files=fresh())
     await around.rows(
-        "UPDATE registry.objects SET verified_at = NULL WHERE key IN"
-        " (SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1)",
+        "UPDATE registry.object SET verified_at = NULL WHERE key IN"
+        " (SELECT key FROM registry.checkpoint_file WHERE checkpoint = $1)",
         checkpoint,
     )
     assert (await view(around, checkpoint)).verified_at is None
@@ -273,7 +273,7 @@ async def test_a_tenant_stores_no_more_than_it_may(around: Platform) -> None:
     assert error.value.code == "storage_full"
     await bound(None, 4)
     await around.rows(
-        "UPDATE registry.checkpoints SET state = 'deleting' WHERE tenant = $1 AND state = 'saved'", BOUNDED
+        "UPDATE registry.checkpoint SET state = 'deleting' WHERE tenant = $1 AND state = 'saved'", BOUNDED
     )
 
     async def is_empty() -> bool:

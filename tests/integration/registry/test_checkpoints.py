@@ -143,7 +143,7 @@ async def test_a_manifest_sent_anew_while_the_old_one_is_verified_is_not_committ
     """The store stands still while the old upload is read, so that the new one is certainly earlier than the verdict on it."""
     files = fresh()
     run, checkpoint = around.scheduler.grant(), CheckpointId(new_id(CLOCK))
-    state = "SELECT version FROM registry.checkpoints WHERE id = $1 AND state = 'committing'"
+    state = "SELECT version FROM registry.checkpoint WHERE id = $1 AND state = 'committing'"
     links = await around.upload(run, checkpoint, 1, 10, manifest(files), bound=bound)
     await send(links.files, files)
     with frozen(around.servers.s3.pid):
@@ -151,7 +151,7 @@ async def test_a_manifest_sent_anew_while_the_old_one_is_verified_is_not_committ
         verifying = asyncio.create_task(around.send(request))
         await eventually(lambda: around.rows(state, checkpoint))
         # What another replica does when the manifest comes anew and is to be committed there.
-        await around.rows("UPDATE registry.checkpoints SET version = version + 2 WHERE id = $1", checkpoint)
+        await around.rows("UPDATE registry.checkpoint SET version = version + 2 WHERE id = $1", checkpoint)
     refused = await verifying
     assert refused.state == "uploading" and "replaced" in refused.reason
     assert await events(around, "saved", checkpoint) == 0

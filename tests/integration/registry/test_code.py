@@ -89,7 +89,7 @@ async def test_code_that_nobody_confirms_goes_and_can_be_sent_again(around: Plat
         assert await _put(await around.ask(query), contents[name]) == 200
     await around.ask(_confirmation(queries["kept"]))
     await around.rows(
-        "UPDATE registry.artifact_uploads SET asked_at = asked_at - interval '2 days' RETURNING key"
+        "UPDATE registry.artifact_upload SET asked_at = asked_at - interval '2 days' RETURNING key"
     )
     async with around.registry(), store(around) as objects:
         below = f"tenants/{DEFAULT_TENANT}/code/"
@@ -121,16 +121,16 @@ async def test_code_goes_that_no_experiment_has_and_nobody_asked_for(around: Pla
     async def submit(name: str) -> None:
         said = submitted(around.scheduler.grant()).model_copy(update={"code_hash": queries[name].sha256})
         await around.publish("gateway", said)
-        known = "SELECT FROM registry.experiments WHERE code_hash = $1"
+        known = "SELECT FROM registry.experiment WHERE code_hash = $1"
         await eventually(lambda: around.rows(known, said.code_hash))
 
     await submit("submitted")
     hashes = "sha256 IN (" + ", ".join(f"'{one.sha256}'" for one in queries.values()) + ")"
     await around.rows(
-        f"UPDATE registry.artifacts SET asked_at = asked_at - interval '2 days' WHERE {hashes} RETURNING key"
+        f"UPDATE registry.artifact SET asked_at = asked_at - interval '2 days' WHERE {hashes} RETURNING key"
     )
     used_bytes = (await around.ask(GetStorage())).used_bytes
-    noticed = f"SELECT sha256 FROM registry.artifacts WHERE unused_since IS NOT NULL AND {hashes} ORDER BY 1"
+    noticed = f"SELECT sha256 FROM registry.artifact WHERE unused_since IS NOT NULL AND {hashes} ORDER BY 1"
 
     async def are_noticed() -> bool:
         return len(await around.rows(noticed)) == 3
@@ -142,7 +142,7 @@ async def test_code_goes_that_no_experiment_has_and_nobody_asked_for(around: Pla
         "noticed by one sweep alone it stays, and is in use again"
     )
     await around.rows(
-        "UPDATE registry.artifacts SET unused_since = unused_since - interval '1 hour' RETURNING key"
+        "UPDATE registry.artifact SET unused_since = unused_since - interval '1 hour' RETURNING key"
     )
     async with around.registry(), store(around) as objects:
 

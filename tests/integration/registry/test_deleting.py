@@ -21,7 +21,7 @@ from tests.support.waiting import eventually
 
 TABLES = {table.name for table in METADATA.tables.values()} | {
     "log_heads",
-    "log_chunks",
+    "log_chunk",
     "log_objects",
     "media_packs",
     "media",
@@ -121,7 +121,7 @@ async def test_it_is_gone_and_said_once_wherever_it_is_killed(around: Platform, 
 
 
 async def _objects(around: Platform, checkpoint: UUID) -> list[str]:
-    rows = await around.rows("SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1", checkpoint)
+    rows = await around.rows("SELECT key FROM registry.checkpoint_file WHERE checkpoint = $1", checkpoint)
     return [row["key"] for row in rows]
 
 
@@ -177,12 +177,12 @@ async def test_what_is_registered_or_in_use_keeps_it(around: Platform) -> None:
     await around.publish("searcher", wanted(user, start_checkpoint=checkpoint))
 
     async def is_wanted() -> bool:
-        return await around.count("SELECT count(*) FROM registry.trials WHERE id = $1", user.trial) == 1
+        return await around.count("SELECT count(*) FROM registry.trial WHERE id = $1", user.trial) == 1
 
     await eventually(is_wanted)
     kind, [refusal] = await answered(around, await asked(around, run, is_forced=True))
     assert refusal["code"] == "experiment_in_use" and await left(around, run, checkpoint)
-    await around.rows("UPDATE registry.trials SET is_final = true WHERE id = $1", user.trial)
+    await around.rows("UPDATE registry.trial SET is_final = true WHERE id = $1", user.trial)
     kind, _ = await answered(around, await asked(around, run, is_forced=True))
     assert kind == "entity.deleted" and await left(around, run, checkpoint) == {}
     assert (await around.emitted("version.changed", model_id=catalogue.model))[-1]["deleted_reason"]

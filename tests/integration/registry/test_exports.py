@@ -100,7 +100,7 @@ async def test_a_metric_of_very_many_points_is_written_stretch_by_stretch(around
     chunks = split(Columns(steps, steps, steps, steps.astype(np.float64)))
     rows = zip(*((len(chunk), *chunk.span, to_packed(chunk)) for chunk in chunks), strict=True)
     await around.rows(
-        "INSERT INTO registry.point_chunks (day, tenant, series, count, first_step, last_step, body)"
+        "INSERT INTO registry.point_chunk (day, tenant, series, count, first_step, last_step, body)"
         " SELECT $1, s.tenant, s.id, c.* FROM registry.series s"
         " CROSS JOIN unnest($3::int[], $4::bigint[], $5::bigint[], $6::bytea[]) c WHERE s.run = $2",
         *(day, run.id, *map(list, rows)),
@@ -145,7 +145,7 @@ async def test_an_export_that_cannot_be_read_is_refused_at_once(around: Platform
     experiment = runs[0].experiment
     many = tuple(f"hparams.p{n}" for n in range(1_001))
     for question, code in (
-        (ExportTable(experiment_id=experiment, filter="1=1; DROP TABLE registry.trials"), "bad_filter"),
+        (ExportTable(experiment_id=experiment, filter="1=1; DROP TABLE registry.trial"), "bad_filter"),
         (ExportTable(experiment_id=experiment, columns=("hparams.typo",)), "unknown_name"),
         (ExportTable(experiment_id=experiment, columns=many), "columns_too_many"),
     ):
@@ -171,7 +171,7 @@ async def _numbered(around: Platform, experiment: ExperimentId, trials: int) -> 
     """Wait until the searcher's word on so many trials has come: what has no number is not exported."""
 
     async def are_numbered() -> bool:
-        sql = "SELECT count(*) FROM registry.trials WHERE experiment = $1 AND number IS NOT NULL"
+        sql = "SELECT count(*) FROM registry.trial WHERE experiment = $1 AND number IS NOT NULL"
         return await around.count(sql, experiment) == trials
 
     await eventually(are_numbered)

@@ -56,8 +56,8 @@ async def restarted_when_dead(around: Platform, faults: str) -> AsyncIterator[No
 @pytest.mark.parametrize("point", ["registry.before_log_put", "registry.before_log_kept"])
 async def test_killed_while_it_packs_lines_each_is_there_once(around: Platform, point: str) -> None:
     run = around.scheduler.grant()
-    kept = "SELECT coalesce(sum(lines), 0) FROM registry.log_objects WHERE trial = $1 AND state = 'kept'"
-    rest = "SELECT count(*) FROM registry.log_objects WHERE trial = $1 AND state <> 'kept'"
+    kept = "SELECT coalesce(sum(lines), 0) FROM registry.log_object WHERE trial = $1 AND state = 'kept'"
+    rest = "SELECT count(*) FROM registry.log_object WHERE trial = $1 AND state <> 'kept'"
 
     async def is_packed() -> bool:
         return await around.count(kept, run.trial) == 100 and not await around.count(rest, run.trial)
@@ -68,7 +68,7 @@ async def test_killed_while_it_packs_lines_each_is_there_once(around: Platform, 
         await eventually(is_packed)
         page = await around.ask(GetLogs(trial_id=run.trial))
     assert [line.text for line in page.lines] == [f"line {number}" for number in range(1, 101)]
-    assert not await around.count("SELECT count(*) FROM registry.log_chunks WHERE trial = $1", run.trial)
+    assert not await around.count("SELECT count(*) FROM registry.log_chunk WHERE trial = $1", run.trial)
 
 
 async def test_killed_before_an_export_is_whole_nobody_is_given_a_part_of_it(around: Platform) -> None:
@@ -77,7 +77,7 @@ async def test_killed_before_an_export_is_whole_nobody_is_given_a_part_of_it(aro
     async with restarted_when_dead(around, "registry.before_export_manifest:1:kill"):
         await around.publish("searcher", wanted(run))
         await around.reports(run, 1, [report(step, loss=1.0) for step in range(1, 4)])
-        numbered = "SELECT count(*) FROM registry.trials WHERE id = $1 AND number IS NOT NULL"
+        numbered = "SELECT count(*) FROM registry.trial WHERE id = $1 AND number IS NOT NULL"
 
         async def is_numbered() -> bool:
             return await around.count(numbered, run.trial) == 1

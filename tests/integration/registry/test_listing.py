@@ -40,7 +40,7 @@ async def test_checkpoints_are_listed_with_their_metrics_in_pages(around: Platfo
 async def test_a_page_of_checkpoints_ends_where_an_answer_is_full(around: Platform) -> None:
     run = around.scheduler.grant()
     saved = [await save(around, run, number, number) for number in range(1, 19)]
-    note = "UPDATE registry.checkpoints SET metadata = jsonb_build_object('note', repeat('x', 60000)) WHERE trial = $1"
+    note = "UPDATE registry.checkpoint SET metadata = jsonb_build_object('note', repeat('x', 60000)) WHERE trial = $1"
     await around.rows(note, run.trial)
     page = await around.ask(ListCheckpoints(trial_id=run.trial))
     found = [one.checkpoint_id for one in page.checkpoints]

@@ -19,8 +19,8 @@ from tests.integration.registry.platform import OTHER_TENANT, Platform, Registry
 from tests.integration.registry.scheduling import CLOCK, Run
 from tests.support.waiting import eventually
 
-KEPT = "SELECT count(*) FROM registry.log_objects WHERE state = 'kept' AND trial = $1"
-CHUNKS = "SELECT coalesce(sum(lines), 0) FROM registry.log_chunks WHERE trial = $1"
+KEPT = "SELECT count(*) FROM registry.log_object WHERE state = 'kept' AND trial = $1"
+CHUNKS = "SELECT coalesce(sum(lines), 0) FROM registry.log_chunk WHERE trial = $1"
 QUICK = {
     "MUSTER_REGISTRY__LOG_OBJECT_LETTERS": "2000",
     "MUSTER_REGISTRY__LOG_REST_LETTERS": "1",
@@ -75,7 +75,7 @@ async def test_objects_of_earlier_versions_are_searched(around: Platform, packin
     run = await written(around, 500)
     await eventually(lambda: is_packed(around, run))
     rows = await around.rows(
-        "SELECT id, tenant, part_bits, part_slices, part_grams FROM registry.log_objects WHERE trial = $1 ORDER BY first",
+        "SELECT id, tenant, part_bits, part_slices, part_grams FROM registry.log_object WHERE trial = $1 ORDER BY first",
         run.trial,
     )
     oldest, *others = rows
@@ -84,16 +84,16 @@ async def test_objects_of_earlier_versions_are_searched(around: Platform, packin
     assert len(sharing) > 1
     places = [np.unpackbits(np.frombuffer(row["part_grams"], np.uint8), bitorder="little") for row in sharing]
     await around.rows(
-        "INSERT INTO registry.log_filters (id, tenant, bits, width, grams) VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO registry.log_filter (id, tenant, bits, width, grams) VALUES ($1, $2, $3, $4, $5)",
         *(shared, run.tenant, bits, len(sharing), np.stack(places, axis=1).tobytes()),
     )
     for begin, row in enumerate(sharing):
         await around.rows(
-            "UPDATE registry.log_objects SET shared_filter = $2, shared_from = $3, part_grams = NULL WHERE id = $1",
+            "UPDATE registry.log_object SET shared_filter = $2, shared_from = $3, part_grams = NULL WHERE id = $1",
             *(row["id"], shared, begin),
         )
     await around.rows(
-        "UPDATE registry.log_objects SET part_grams = NULL, part_bits = NULL, part_slices = NULL, part_lines = NULL,"
+        "UPDATE registry.log_object SET part_grams = NULL, part_bits = NULL, part_slices = NULL, part_lines = NULL,"
         " part_offsets = NULL WHERE id = $1",
         oldest["id"],
     )
@@ -102,10 +102,10 @@ async def test_objects_of_earlier_versions_are_searched(around: Platform, packin
         assert [line.cursor for line in found] == [number]
     assert await search(around, run, contains="step 501 ") == []
     assert len(await search(around, run, contains="step")) == 500
-    await around.rows("UPDATE registry.log_objects SET state = 'deleting' WHERE trial = $1", run.trial)
+    await around.rows("UPDATE registry.log_object SET state = 'deleting' WHERE trial = $1", run.trial)
 
     async def is_gone() -> bool:
-        return not await around.count("SELECT count(*) FROM registry.log_filters")
+        return not await around.count("SELECT count(*) FROM registry.log_filter")
 
     await eventually(is_gone)
 
@@ -163,9 +163,9 @@ async def test_lines_go_by_what_experiment_workspace_and_tenant_say(
     elsewhere = await written(around, 100, **old)
     for run in (kept, ruled, own, elsewhere):
         await eventually(partial(is_packed, around, run))
-    await around.make_day("log_chunks", ten_days_ago.date())
+    await around.make_day("log_chunk", ten_days_ago.date())
     await around.rows(
-        "UPDATE registry.log_chunks SET day = $2 WHERE trial = $1", going.trial, ten_days_ago.date()
+        "UPDATE registry.log_chunk SET day = $2 WHERE trial = $1", going.trial, ten_days_ago.date()
     )
     for run, workspace, days in (
         (kept, "vision", 30),
@@ -191,7 +191,7 @@ async def has_no_chunks(around: Platform, run: Run) -> bool:
 
 
 async def are_gone(around: Platform, run: Run) -> bool:
-    return not await around.count("SELECT count(*) FROM registry.log_objects WHERE trial = $1", run.trial)
+    return not await around.count("SELECT count(*) FROM registry.log_object WHERE trial = $1", run.trial)
 
 
 async def written(around: Platform, lines: int, **more: Any) -> Run:

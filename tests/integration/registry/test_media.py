@@ -243,14 +243,14 @@ async def test_media_go_with_the_points_of_their_experiment(around: Platform, re
     for run in (kept, gone):
         await keep(around, run, ("text", "notes", 1, b"some words"))
     await around.rows(
-        "INSERT INTO registry.experiments (id, tenant, metric_retention_days) VALUES ($1, $2, 5) RETURNING id",
+        "INSERT INTO registry.experiment (id, tenant, metric_retention_days) VALUES ($1, $2, 5) RETURNING id",
         gone.experiment,
         gone.tenant,
     )
     body, _ = pack_of(("text", "notes", 1, b"never committed"))
     await begin(around, gone, new_id(CLOCK), body)
     await around.rows(
-        "UPDATE registry.media_packs SET created_at = created_at - interval '7 days' WHERE trial = ANY($1::uuid[]) RETURNING id",
+        "UPDATE registry.media_pack SET created_at = created_at - interval '7 days' WHERE trial = ANY($1::uuid[]) RETURNING id",
         [kept.trial, gone.trial],
     )
     before = await used(around)
@@ -266,4 +266,4 @@ async def test_media_go_with_the_points_of_their_experiment(around: Platform, re
 
 
 async def _has_no_packs(around: Platform, run: Run) -> bool:
-    return not await around.count("SELECT count(*) FROM registry.media_packs WHERE trial = $1", run.trial)
+    return not await around.count("SELECT count(*) FROM registry.media_pack WHERE trial = $1", run.trial)

@@ -116,7 +116,7 @@ async def test_collection_leaves_the_best_the_latest_and_what_is_in_use(
     assert [event["checkpoint_id"] for event in deleted] == [str(saved[0])]
     page = await around.ask(ListCheckpoints(experiment_id=run.experiment))
     assert [one.state for one in page.checkpoints] == ["deleted", "saved", "saved", "saved", "saved", "saved"]
-    keys = await around.rows("SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1", saved[0])
+    keys = await around.rows("SELECT key FROM registry.checkpoint_file WHERE checkpoint = $1", saved[0])
     assert len(keys) == 4
     await eventually(lambda: registry.logged("checkpoints were collected", experiment=str(run.experiment)))
     said = registry.logged("checkpoints were collected", experiment=str(run.experiment))

@@ -31,15 +31,15 @@ async def test_days_come_and_go(postgres: TestDatabase) -> None:
     )
     await migrate(settings, "registry")
     clock = Day(datetime(2026, 3, 1, 12, tzinfo=UTC))
-    table = Partitioned("registry", "point_chunks", timedelta(days=7), ("registry_tenant",))
+    table = Partitioned("registry", "point_chunk", timedelta(days=7), ("registry_tenant",))
     async with Partitions(settings, (table,), clock) as partitions:
         await partitions.apply()
         assert await names(urls.owner) == [
-            partition_name("point_chunks", day(offset)) for offset in range(-1, 4)
+            partition_name("point_chunk", day(offset)) for offset in range(-1, 4)
         ]
         writer = await asyncpg.connect(urls.tenant)
         await writer.copy_records_to_table(
-            partition_name("point_chunks", day(0)),
+            partition_name("point_chunk", day(0)),
             schema_name="registry",
             records=[(day(0), *row()) for _ in range(3)],
         )
@@ -47,7 +47,7 @@ async def test_days_come_and_go(postgres: TestDatabase) -> None:
         clock.day += timedelta(days=9)
         await partitions.apply()
         assert await names(urls.owner) == [
-            partition_name("point_chunks", day(offset)) for offset in (2, 3, *range(8, 13))
+            partition_name("point_chunk", day(offset)) for offset in (2, 3, *range(8, 13))
         ]
 
 
@@ -64,7 +64,7 @@ async def names(url: str) -> list[str]:
     try:
         rows = await connection.fetch(
             "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
-            " WHERE i.inhparent = 'registry.point_chunks'::regclass ORDER BY 1"
+            " WHERE i.inhparent = 'registry.point_chunk'::regclass ORDER BY 1"
         )
         return [row["relname"] for row in rows]
     finally:

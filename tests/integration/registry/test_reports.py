@@ -23,7 +23,7 @@ async def test_a_batch_is_stored_once_however_often_it_is_sent(around: Platform)
         mark = await around.reports(run, 1, batch)
         assert (mark.next, mark.retry_after_s, mark.refused) == (3, None, None)
     assert await around.points(run) == 3
-    assert await around.count("SELECT count(*) FROM registry.validations WHERE run = $1", run.id) == 1
+    assert await around.count("SELECT count(*) FROM registry.validation WHERE run = $1", run.id) == 1
     events = await around.emitted("validation.stored", run_id=run.id)
     assert [(e["number"], e["step"], e["values"], e["worker"], e["stale"]) for e in events] == [
         (1, 1, {"loss": 0.7}, "w-1", False)
@@ -174,9 +174,9 @@ async def test_the_tenant_s_role_reads_points_through_its_policy_only(
 
     connection = await asyncpg.connect(around.database.urls["registry"].tenant)
     try:
-        assert await connection.fetchval("SELECT count(*) FROM registry.point_chunks") == 0
+        assert await connection.fetchval("SELECT count(*) FROM registry.point_chunk") == 0
         partition = await connection.fetchval(
-            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'registry.point_chunks'::regclass LIMIT 1"
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'registry.point_chunk'::regclass LIMIT 1"
         )
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await connection.fetch(f"SELECT * FROM {partition}")
@@ -185,10 +185,10 @@ async def test_the_tenant_s_role_reads_points_through_its_policy_only(
 
 
 async def _stale(around: Platform, run: Run) -> bool:
-    return bool(await around.count("SELECT count(*) FROM registry.runs WHERE id = $1 AND is_stale", run.id))
+    return bool(await around.count("SELECT count(*) FROM registry.run WHERE id = $1 AND is_stale", run.id))
 
 
 async def _ended(around: Platform, run: Run) -> bool:
     return bool(
-        await around.count("SELECT count(*) FROM registry.runs WHERE id = $1 AND ending = 'ordinary'", run.id)
+        await around.count("SELECT count(*) FROM registry.run WHERE id = $1 AND ending = 'ordinary'", run.id)
     )

@@ -28,7 +28,7 @@ async def test_a_saved_checkpoint_is_what_the_next_run_goes_on_from(around: Plat
     assert [link.sha256 for link in restored.files] == [
         hashlib.sha256(FILES[link.path]).hexdigest() for link in restored.files
     ]
-    assert await around.count("SELECT superseded_after FROM registry.runs WHERE id = $1", run.id) == 20
+    assert await around.count("SELECT superseded_after FROM registry.run WHERE id = $1", run.id) == 20
     assert await events(around, "saved", newest) == 1
 
 
@@ -62,7 +62,7 @@ async def test_a_run_hears_what_was_best_in_all_that_it_goes_on_from(around: Pla
     """Without what it makes again, and without what is no number; a trial that only starts from it begins anew."""
     run = around.scheduler.grant()
     await around.publish("searcher", wanted(run, smaller_is_better=False, metric="accuracy"))
-    metrics = "SELECT count(*) FROM registry.trials WHERE id = $1 AND metric = 'accuracy'"
+    metrics = "SELECT count(*) FROM registry.trial WHERE id = $1 AND metric = 'accuracy'"
 
     async def is_known() -> bool:
         return bool(await around.count(metrics, run.trial))
@@ -115,7 +115,7 @@ async def test_a_copy_starts_from_another_checkpoint_of_its_source_where_its_own
 ) -> None:
     source = around.scheduler.grant()
     good, spoilt = await save(around, source, 1, 30), await save(around, source, 2, 40)
-    await around.rows("UPDATE registry.checkpoints SET state = 'corrupt' WHERE id = $1", spoilt)
+    await around.rows("UPDATE registry.checkpoint SET state = 'corrupt' WHERE id = $1", spoilt)
     copy = around.scheduler.grant(start_checkpoint=spoilt, experiment=source.experiment)
     restored = await around.restore(copy)
     assert (restored.checkpoint_id, restored.step) == (good, 30)

@@ -46,7 +46,7 @@ async def test_points_are_thinned_and_go_by_their_experiment_s_days_and_the_rule
         await around.ask(SetRetention(rule=RetentionRule(workspace="speech", metric_retention_days=12)))
     server = around.servers.postgres
     connection = await asyncpg.connect(server.url("postgres", server.password, around.database.name))
-    await around.make_day("point_chunks", OLD)
+    await around.make_day("point_chunk", OLD)
     for name, run in runs.items():
         await _store_old(connection, run, *DAYS[name])
     await _store_old(connection, elsewhere, "speech", 30, None)
@@ -88,16 +88,16 @@ async def test_a_day_of_very_many_points_is_thinned_in_pieces(around: Platform) 
         await around.reports(run, 1, [report(3_001, loss=2.0)])
     server = around.servers.postgres
     connection = await asyncpg.connect(server.url("postgres", server.password, around.database.name))
-    await around.make_day("point_chunks", day)
+    await around.make_day("point_chunk", day)
     await connection.execute(
-        "INSERT INTO registry.point_chunks (day, tenant, series, count, first_step, last_step, body)"
+        "INSERT INTO registry.point_chunk (day, tenant, series, count, first_step, last_step, body)"
         " SELECT $2, tenant, id, $3, $4, $5, $6 FROM registry.series, generate_series(1, $7) WHERE run = $1",
         *(run.id, day, len(chunk), *chunk.span, to_packed(chunk), CHUNKS),
     )
-    await connection.execute("UPDATE registry.runs SET first_day = $2 WHERE id = $1", run.id, day)
+    await connection.execute("UPDATE registry.run SET first_day = $2 WHERE id = $1", run.id, day)
     await connection.close()
     settings = {"MUSTER_REGISTRY__DETAIL_POINTS_DAYS": "15", "MUSTER_REGISTRY__RETAIN_EVERY_S": "0.2"}
-    whole = "SELECT count(*) FROM registry.point_chunks WHERE day = $1 AND NOT is_thinned"
+    whole = "SELECT count(*) FROM registry.point_chunk WHERE day = $1 AND NOT is_thinned"
     async with around.registry(**settings):
 
         async def is_thinned() -> bool:
@@ -122,7 +122,7 @@ async def _store_old(
 ) -> None:
     """What the run would have reported twenty days ago, its experiment's workspace, and what that one's config says."""
     await connection.execute(
-        "INSERT INTO registry.experiments (id, tenant, workspace, metric_detail_days, metric_retention_days)"
+        "INSERT INTO registry.experiment (id, tenant, workspace, metric_detail_days, metric_retention_days)"
         " VALUES ($1, $2, $3, $4, $5)",
         run.experiment,
         run.tenant,
@@ -136,7 +136,7 @@ async def _store_old(
     )
     points = Columns.of(POINTS)
     await connection.execute(
-        "INSERT INTO registry.point_chunks (day, tenant, series, count, first_step, last_step, body)"
+        "INSERT INTO registry.point_chunk (day, tenant, series, count, first_step, last_step, body)"
         " VALUES ($1, $2, $3, $4, $5, $6, $7)",
         OLD,
         run.tenant,
@@ -145,4 +145,4 @@ async def _store_old(
         *points.span,
         to_plain(POINTS),
     )
-    await connection.execute("UPDATE registry.runs SET first_day = $2 WHERE id = $1", run.id, OLD)
+    await connection.execute("UPDATE registry.run SET first_day = $2 WHERE id = $1", run.id, OLD)

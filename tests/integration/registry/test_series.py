@@ -131,7 +131,7 @@ async def test_what_many_batches_brought_is_joined_and_reads_the_same(around: Pl
         await around.reports(run, step + 1, [report(step, loss=value)])
 
     async def is_joined() -> bool:
-        joined = "registry.point_chunks c JOIN registry.series s ON s.id = c.series"
+        joined = "registry.point_chunk c JOIN registry.series s ON s.id = c.series"
         return await around.count(f"SELECT count(*) FROM {joined} WHERE s.run = $1", run.id) < 10
 
     await eventually(is_joined)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("registry")
 
 
 async def _delete(around: Platform, checkpoint: UUID) -> None:
-    await around.rows("UPDATE registry.checkpoints SET state = 'deleting' WHERE id = $1", checkpoint)
+    await around.rows("UPDATE registry.checkpoint SET state = 'deleting' WHERE id = $1", checkpoint)
     await eventually(lambda: happened(around, "deleted", checkpoint))
 
 
@@ -26,7 +26,7 @@ async def _contents(around: Platform, run: Run) -> dict[str, bytes]:
 
 async def _keys(around: Platform, checkpoint: UUID) -> dict[str, str]:
     rows = await around.rows(
-        "SELECT path, key FROM registry.checkpoint_files WHERE checkpoint = $1", checkpoint
+        "SELECT path, key FROM registry.checkpoint_file WHERE checkpoint = $1", checkpoint
     )
     return {row["path"]: row["key"] for row in rows}
 
@@ -75,7 +75,7 @@ async def test_a_shared_file_stays_until_the_last_checkpoint_that_has_it_is_gone
     await eventually(lambda: is_gone(shared))
 
     async def is_forgotten() -> bool:
-        return await around.count("SELECT count(*) FROM registry.objects WHERE key = $1", shared) == 0
+        return await around.count("SELECT count(*) FROM registry.object WHERE key = $1", shared) == 0
 
     await eventually(is_forgotten)
 
@@ -87,13 +87,13 @@ async def test_what_is_taken_up_again_in_time_stays(around: Platform) -> None:
     announced = CheckpointId(new_id(CLOCK))
     assert (await around.upload(run, announced, 2, 20, manifest(files))).files == ()
     await around.rows(
-        "UPDATE registry.objects SET unused_since = now() - interval '9 h' WHERE sha256 IN "
-        "(SELECT sha256 FROM registry.checkpoint_files WHERE checkpoint = $1)",
+        "UPDATE registry.object SET unused_since = now() - interval '9 h' WHERE sha256 IN "
+        "(SELECT sha256 FROM registry.checkpoint_file WHERE checkpoint = $1)",
         first,
     )
     await _delete(around, first)
     unused = (
-        "SELECT count(*) FROM registry.objects o JOIN registry.checkpoint_files f USING (key)"
+        "SELECT count(*) FROM registry.object o JOIN registry.checkpoint_file f USING (key)"
         " WHERE f.checkpoint = $1 AND o.unused_since IS NOT NULL"
     )
 
@@ -160,7 +160,7 @@ async def test_what_was_kept_and_never_counted_is_counted_and_shared(around: Pla
     run, files = around.scheduler.grant(), fresh()
     kept = await save(around, run, 1, 10, files=files)
     keys = list((await _keys(around, kept)).values())
-    await around.rows("DELETE FROM registry.objects WHERE key = ANY($1) RETURNING key", keys)
+    await around.rows("DELETE FROM registry.object WHERE key = ANY($1) RETURNING key", keys)
     before = (await around.ask(GetStorage())).used_bytes
     async with around.registry():
 

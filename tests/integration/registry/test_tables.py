@@ -65,7 +65,7 @@ async def runs(around: Platform, registry: object) -> list[Run]:
         ("metrics.validation.accuracy.mean < 0.5", [0]),
         ("state = completed or number = 0", [0, 1]),
         ('created > "2020-01-01" and created < "2021-01-01"', []),
-        ('hparams.optimizer.name = "\' OR 1=1; DROP TABLE registry.trials; --"', []),
+        ('hparams.optimizer.name = "\' OR 1=1; DROP TABLE registry.trial; --"', []),
     ],
 )
 async def test_filters_choose_rows(

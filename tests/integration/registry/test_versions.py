@@ -76,7 +76,7 @@ async def trained(around: Platform, *, data: Any = None, start: CheckpointId | N
     await around.reports(run, 1, [validation(1, 10, loss=0.25)])
 
     async def known() -> bool:
-        sql = "SELECT FROM registry.experiments e JOIN registry.trials t ON t.experiment = e.id WHERE t.id = $1 AND t.number = 1"
+        sql = "SELECT FROM registry.experiment e JOIN registry.trial t ON t.experiment = e.id WHERE t.id = $1 AND t.number = 1"
         return bool(await around.rows(sql, run.trial))
 
     await eventually(known)

@@ -32,7 +32,7 @@ async def test_a_workspace_stores_no_more_than_it_may(around: Platform) -> None:
         await around.publish("gateway", submitted(run, workspace=name), DIVIDED)
 
         async def is_known() -> bool:
-            sql = "SELECT count(*) FROM registry.experiments WHERE id = $1"
+            sql = "SELECT count(*) FROM registry.experiment WHERE id = $1"
             return bool(await around.count(sql, run.experiment))  # noqa: B023 - awaited at once
 
         await eventually(is_known)
@@ -62,14 +62,14 @@ async def test_a_workspace_stores_no_more_than_it_may(around: Platform) -> None:
     assert (await used())["speech"] == (2 * FRESH, None)
     assert await around.ask(GetStorage(), OTHER_TENANT) == StorageUse(used_bytes=0)
     await around.rows(
-        "UPDATE registry.checkpoints SET state = 'deleting' WHERE trial = $1 AND state = 'saved' AND step = 10",
+        "UPDATE registry.checkpoint SET state = 'deleting' WHERE trial = $1 AND state = 'saved' AND step = 10",
         runs["vision"].trial,
     )
     async with around.registry(MUSTER_REGISTRY__COLLECT_EVERY_S="0.2"):
         await eventually(partial(_is_gone, around, runs["vision"], 10))
         assert (await used())["vision"] == (FRESH + 500, 2000), "another of its checkpoints holds them"
         await around.rows(
-            "UPDATE registry.checkpoints SET state = 'deleting' WHERE trial = $1 AND state = 'saved'",
+            "UPDATE registry.checkpoint SET state = 'deleting' WHERE trial = $1 AND state = 'saved'",
             runs["vision"].trial,
         )
         await eventually(partial(_is_gone, around, runs["vision"], 20))
@@ -77,5 +77,5 @@ async def test_a_workspace_stores_no_more_than_it_may(around: Platform) -> None:
 
 
 async def _is_gone(around: Platform, run: Run, step: int) -> bool:
-    sql = "SELECT count(*) FROM registry.checkpoints WHERE trial = $1 AND step = $2 AND state = 'deleted'"
+    sql = "SELECT count(*) FROM registry.checkpoint WHERE trial = $1 AND step = $2 AND state = 'deleted'"
     return bool(await around.count(sql, run.trial, step))

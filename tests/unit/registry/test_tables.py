@@ -74,7 +74,7 @@ def test_filters_mean(text: str, meant: Filter | None) -> None:
     ("text", "code", "said"),
     [
         ("hparams.lr >", "bad_filter", "at its end: expected a number"),
-        ("hparams.lr > 1; DROP TABLE registry.trials", "bad_filter", "at character 15: ';' is not expected here"),
+        ("hparams.lr > 1; DROP TABLE registry.trial", "bad_filter", "at character 15: ';' is not expected here"),
         ("1=1", "bad_filter", "at character 1: expected a name"),
         ("state = completed OR 1=1 --", "bad_filter", "at character 22: expected a name"),
         ("hparams.lr = (select 1)", "bad_filter", "at character 14: expected a number"),

@@ -143,13 +143,13 @@ def _pack(lines: Sequence[IncomingLine]) -> bytes:
 
 
 _HEADS = """
-INSERT INTO registry.log_heads AS h (tenant, trial, next, letters)
+INSERT INTO registry.log_position AS h (tenant, trial, next, letters)
 SELECT $1, t.trial, t.lines + 1, t.letters FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS t(trial, lines, letters)
 ON CONFLICT (trial) DO UPDATE SET next = h.next + excluded.next - 1, letters = h.letters + excluded.letters
 RETURNING trial, next
 """
 _CHUNKS = """
-INSERT INTO registry.log_chunks (day, tenant, trial, first, lines, run_number, body)
+INSERT INTO registry.log_chunk (day, tenant, trial, first, lines, run_number, body)
 SELECT $1::date, $2::uuid, c.*
 FROM unnest($3::uuid[], $4::bigint[], $5::int[], $6::int[], $7::bytea[]) AS c
 """

@@ -14,7 +14,7 @@ SCHEMA = "registry"
 
 TENANT_TABLES = {
     # Experiments with their retention rules. Without a value, the rules of the workspace or the tenant apply.
-    "experiments": """(
+    "experiment": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, save_experiment_best int NOT NULL DEFAULT 0,
         save_trial_best int NOT NULL DEFAULT 1, save_trial_latest int NOT NULL DEFAULT 1,
         version bigint NOT NULL DEFAULT 0, is_final boolean NOT NULL DEFAULT false, final_at timestamptz,
@@ -22,7 +22,7 @@ TENANT_TABLES = {
         metric_detail_days int, metric_retention_days int, is_policy_edited boolean NOT NULL DEFAULT false,
         workspace text, log_retention_days int, code_hash text)""",
     # Trials as the searcher publishes them.
-    "trials": """(
+    "trial": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL,
         newest_token bigint NOT NULL DEFAULT 0, wanted_version bigint NOT NULL DEFAULT 0,
         changed_version bigint NOT NULL DEFAULT 0, hyperparameters jsonb NOT NULL DEFAULT '{}', code_hash text,
@@ -32,7 +32,7 @@ TENANT_TABLES = {
         runs int NOT NULL DEFAULT 0, created_at timestamptz, ended_at timestamptz,
         media_packs bigint NOT NULL DEFAULT 0, wanted text, request int)""",
     # Runs as the scheduler publishes them, their phases, and what their pending uploads wait for.
-    "runs": """(
+    "run": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, trial uuid NOT NULL, experiment uuid NOT NULL,
         number int NOT NULL, token bigint NOT NULL, version bigint NOT NULL DEFAULT 0, ending text,
         ended_at timestamptz, announced int, is_settled boolean NOT NULL DEFAULT false,
@@ -41,7 +41,7 @@ TENANT_TABLES = {
         phases jsonb, request int, is_requeued boolean NOT NULL DEFAULT false, workers text[] NOT NULL DEFAULT '{}',
         responsive_s double precision NOT NULL DEFAULT 0, store_seen_at timestamptz, delayed text)""",
     # The next record of each report stream. A mark includes its run's fence, so that one UPDATE advances the mark and reads the fence under one row lock.
-    "marks": """(
+    "report_cursor": """(
         run uuid NOT NULL, worker text NOT NULL, stream text NOT NULL, tenant uuid NOT NULL,
         next bigint NOT NULL DEFAULT 1, is_stale boolean NOT NULL, superseded_after bigint,
         PRIMARY KEY (run, worker, stream)) WITH (fillfactor = 70)""",
@@ -54,22 +54,22 @@ TENANT_TABLES = {
         last double precision NOT NULL DEFAULT 'NaN', last_step bigint NOT NULL DEFAULT -9223372036854775808,
         first_step bigint NOT NULL DEFAULT 9223372036854775807, experiment uuid,
         UNIQUE (run, "group", name)) WITH (fillfactor = 70)""",
-    "point_chunks": """(
+    "point_chunk": """(
         day date NOT NULL, tenant uuid NOT NULL, series bigint NOT NULL, count int NOT NULL,
         is_thinned boolean NOT NULL DEFAULT false, first_step bigint NOT NULL, last_step bigint NOT NULL,
         body bytea NOT NULL, rolled_up bytea) PARTITION BY RANGE (day)""",
-    "validations": """(
+    "validation": """(
         run uuid NOT NULL, number int NOT NULL, tenant uuid NOT NULL, trial uuid NOT NULL, experiment uuid NOT NULL,
         step bigint NOT NULL, time_ms bigint NOT NULL, values jsonb NOT NULL, token bigint NOT NULL,
         is_stale boolean NOT NULL, stored_at timestamptz NOT NULL, PRIMARY KEY (run, number))""",
     # Logs: newest lines in chunks, older ones in the object store with search filters.
-    "log_heads": """(
+    "log_position": """(
         trial uuid PRIMARY KEY, tenant uuid NOT NULL, next bigint NOT NULL DEFAULT 1,
         packed bigint NOT NULL DEFAULT 1, letters bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70)""",
-    "log_chunks": """(
+    "log_chunk": """(
         day date NOT NULL, tenant uuid NOT NULL, trial uuid NOT NULL, first bigint NOT NULL, lines int NOT NULL,
         run_number int NOT NULL, body bytea NOT NULL) PARTITION BY RANGE (day)""",
-    "log_objects": """(
+    "log_object": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, trial uuid NOT NULL, first bigint NOT NULL,
         lines bigint NOT NULL DEFAULT 0, state text NOT NULL DEFAULT 'writing', size_bytes bigint NOT NULL DEFAULT 0,
         text_bytes bigint NOT NULL DEFAULT 0, since_ms bigint, until_ms bigint, runs bigint[], ranks bigint[],
@@ -77,10 +77,10 @@ TENANT_TABLES = {
         sliced_grams bytea, part_lines bigint, part_offsets bigint[], part_bits int, part_slices int,
         part_grams bytea, has_words boolean NOT NULL DEFAULT false, shared_filter uuid, shared_from int)""",
     # Filters shared by several log objects.
-    "log_filters": """(
+    "log_filter": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, bits int NOT NULL, width int NOT NULL, grams bytea NOT NULL)""",
     # Media: packs in the object store, and the catalogue of their items.
-    "media_packs": """(
+    "media_pack": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL, trial uuid NOT NULL, run uuid NOT NULL,
         number bigint, state text NOT NULL DEFAULT 'sending', size_bytes bigint NOT NULL, sha256 text NOT NULL,
         created_at timestamptz NOT NULL, workspace text)""",
@@ -90,7 +90,7 @@ TENANT_TABLES = {
         time_ms bigint NOT NULL, content_type text NOT NULL, "offset" bigint NOT NULL, size_bytes bigint NOT NULL,
         sha256 text NOT NULL, about jsonb NOT NULL, PRIMARY KEY (trial, pack, place))""",
     # Checkpoints, their files, and the stored contents of files. `parts`: the workers that hold files, as listed by the gang's chief.
-    "checkpoints": """(
+    "checkpoint": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL, trial uuid NOT NULL, run uuid NOT NULL,
         run_number int NOT NULL, token bigint NOT NULL, number int NOT NULL, step bigint NOT NULL,
         state text NOT NULL, version bigint NOT NULL, attempts int NOT NULL DEFAULT 0, files int NOT NULL DEFAULT 0,
@@ -98,36 +98,36 @@ TENANT_TABLES = {
         metadata jsonb NOT NULL DEFAULT '{}', reason text, created_at timestamptz NOT NULL,
         changed_at timestamptz NOT NULL, parts text[], takes int NOT NULL DEFAULT 0,
         is_clean boolean NOT NULL DEFAULT false, UNIQUE (run, number))""",
-    "checkpoint_files": """(
+    "checkpoint_file": """(
         checkpoint uuid NOT NULL, path text NOT NULL, tenant uuid NOT NULL, worker text NOT NULL, key text NOT NULL,
         size_bytes bigint NOT NULL, sha256 text NOT NULL, PRIMARY KEY (checkpoint, path))""",
-    "objects": """(
+    "object": """(
         key text PRIMARY KEY, tenant uuid NOT NULL, sha256 text NOT NULL, size_bytes bigint NOT NULL,
         state text NOT NULL DEFAULT 'kept', unused_since timestamptz, verified_at timestamptz, asked_at timestamptz,
         claimed_until timestamptz)""",
     # Code archives and other artifacts, and uploads that have not arrived.
-    "artifacts": """(
+    "artifact": """(
         tenant uuid NOT NULL, kind text NOT NULL, sha256 text NOT NULL, size_bytes bigint NOT NULL, key text NOT NULL,
         created_at timestamptz NOT NULL, asked_at timestamptz, unused_since timestamptz,
         PRIMARY KEY (tenant, kind, sha256))""",
-    "artifact_uploads": """(
+    "artifact_upload": """(
         key text PRIMARY KEY, tenant uuid NOT NULL, asked_at timestamptz NOT NULL,
         is_going boolean NOT NULL DEFAULT false)""",
     # Models, their versions, and uses of versions: `kind` is inference, evaluation or similar, `reference` the consumer's id.
-    "models": """(
+    "model": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, name text NOT NULL, key text NOT NULL, description text NOT NULL,
         metadata jsonb NOT NULL, by text NOT NULL, version bigint NOT NULL, versions int NOT NULL DEFAULT 0,
         created_at timestamptz NOT NULL, workspace text NOT NULL DEFAULT 'Uncategorized',
         notes text NOT NULL DEFAULT '', tags text[] NOT NULL DEFAULT '{}', approvals jsonb NOT NULL DEFAULT '{}',
         aliases jsonb NOT NULL DEFAULT '{}', changed_by text, deleted_at timestamptz, deleted_reason text)""",
-    "versions": """(
+    "model_version": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, model uuid NOT NULL, number int NOT NULL, checkpoint uuid NOT NULL,
         name text NOT NULL, comment text NOT NULL, metadata jsonb NOT NULL, by text NOT NULL, lineage jsonb NOT NULL,
         created_at timestamptz NOT NULL, version bigint NOT NULL DEFAULT 1, notes text NOT NULL DEFAULT '',
         tags text[] NOT NULL DEFAULT '{}', signature jsonb, stage text NOT NULL DEFAULT 'none', pending jsonb,
         stages jsonb NOT NULL DEFAULT '[]', changed_by text, deleted_at timestamptz, deleted_reason text,
         UNIQUE (model, number))""",
-    "consumers": """(
+    "version_consumer": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, version uuid NOT NULL, kind text NOT NULL, reference text NOT NULL,
         by text NOT NULL, metadata jsonb NOT NULL DEFAULT '{}', at timestamptz NOT NULL,
         UNIQUE (version, kind, reference))""",
@@ -138,7 +138,7 @@ TENANT_TABLES = {
     "workspace_storage": """(
         tenant uuid NOT NULL, workspace text NOT NULL, used_bytes bigint NOT NULL DEFAULT 0, maximum_bytes bigint,
         version bigint NOT NULL DEFAULT 0, PRIMARY KEY (tenant, workspace))""",
-    "workspace_objects": """(
+    "workspace_object": """(
         tenant uuid NOT NULL, workspace text NOT NULL, key text NOT NULL, size_bytes bigint NOT NULL,
         PRIMARY KEY (tenant, workspace, key))""",
     # Retention rules of tenants and workspaces.
@@ -148,58 +148,58 @@ TENANT_TABLES = {
 }
 SITE_TABLES = {
     # Workers and their states as the scheduler publishes them.
-    "workers": "(worker text PRIMARY KEY, version bigint NOT NULL, state text NOT NULL)",
+    "worker": "(worker text PRIMARY KEY, version bigint NOT NULL, state text NOT NULL)",
     # Prefixes of deleted entities to which presigned URLs may still write.
-    "litter": "(prefix text PRIMARY KEY, due_at timestamptz NOT NULL)",
+    "pending_prefix_cleanup": "(prefix text PRIMARY KEY, due_at timestamptz NOT NULL)",
 }
 # Columns that change with every batch must not be indexed.
 INDEXES = (
-    "CREATE INDEX experiments_to_collect ON registry.experiments (final_at) WHERE is_final AND collected_at IS NULL",
-    "CREATE INDEX experiments_by_datasets ON registry.experiments USING gin (datasets jsonb_path_ops)",
-    "CREATE INDEX experiments_by_code ON registry.experiments (tenant, code_hash) WHERE code_hash IS NOT NULL",
-    "CREATE INDEX trials_by_experiment ON registry.trials (experiment)",
-    """CREATE INDEX trials_by_start ON registry.trials (start_checkpoint)
+    "CREATE INDEX experiment_to_collect ON registry.experiment (final_at) WHERE is_final AND collected_at IS NULL",
+    "CREATE INDEX experiment_by_datasets ON registry.experiment USING gin (datasets jsonb_path_ops)",
+    "CREATE INDEX experiment_by_code ON registry.experiment (tenant, code_hash) WHERE code_hash IS NOT NULL",
+    "CREATE INDEX trial_by_experiment ON registry.trial (experiment)",
+    """CREATE INDEX trial_by_start ON registry.trial (start_checkpoint)
         WHERE start_checkpoint IS NOT NULL AND NOT is_final""",
-    "CREATE INDEX trials_by_start_ever ON registry.trials (start_checkpoint) WHERE start_checkpoint IS NOT NULL",
-    "CREATE INDEX trials_by_code ON registry.trials (tenant, code_hash) WHERE code_hash IS NOT NULL",
-    "CREATE INDEX runs_by_trial ON registry.runs (trial, number)",
-    "CREATE INDEX runs_to_settle ON registry.runs (ended_at) WHERE ended_at IS NOT NULL AND NOT is_settled",
-    "CREATE INDEX runs_restarted ON registry.runs (experiment) WHERE number > 1",
+    "CREATE INDEX trial_by_start_ever ON registry.trial (start_checkpoint) WHERE start_checkpoint IS NOT NULL",
+    "CREATE INDEX trial_by_code ON registry.trial (tenant, code_hash) WHERE code_hash IS NOT NULL",
+    "CREATE INDEX run_by_trial ON registry.run (trial, number)",
+    "CREATE INDEX run_to_settle ON registry.run (ended_at) WHERE ended_at IS NOT NULL AND NOT is_settled",
+    "CREATE INDEX run_restarted ON registry.run (experiment) WHERE number > 1",
     "CREATE INDEX series_by_trial ON registry.series (trial)",
     'CREATE INDEX series_by_metric ON registry.series (experiment, "group", name)',
-    "CREATE INDEX point_chunks_by_series ON registry.point_chunks (series, count)",
-    "CREATE INDEX validations_by_trial ON registry.validations (trial, step)",
-    "CREATE INDEX log_chunks_by_trial ON registry.log_chunks (trial, first)",
+    "CREATE INDEX point_chunk_by_series ON registry.point_chunk (series, count)",
+    "CREATE INDEX validation_by_trial ON registry.validation (trial, step)",
+    "CREATE INDEX log_chunk_by_trial ON registry.log_chunk (trial, first)",
     # One attempt at a time per trial, and no line in two objects.
-    "CREATE UNIQUE INDEX log_objects_by_trial ON registry.log_objects (trial, first) WHERE state <> 'deleting'",
-    "CREATE INDEX log_objects_unsettled ON registry.log_objects (created_at) WHERE state <> 'kept'",
-    "CREATE INDEX log_objects_by_age ON registry.log_objects (until_ms) WHERE state = 'kept'",
-    "CREATE INDEX log_objects_sharing ON registry.log_objects (shared_filter) WHERE shared_filter IS NOT NULL",
-    """CREATE INDEX log_objects_alone ON registry.log_objects (trial)
+    "CREATE UNIQUE INDEX log_object_by_trial ON registry.log_object (trial, first) WHERE state <> 'deleting'",
+    "CREATE INDEX log_object_unsettled ON registry.log_object (created_at) WHERE state <> 'kept'",
+    "CREATE INDEX log_object_by_age ON registry.log_object (until_ms) WHERE state = 'kept'",
+    "CREATE INDEX log_object_sharing ON registry.log_object (shared_filter) WHERE shared_filter IS NOT NULL",
+    """CREATE INDEX log_object_alone ON registry.log_object (trial)
         WHERE state = 'kept' AND has_words AND shared_filter IS NULL""",
-    "CREATE UNIQUE INDEX media_packs_by_trial ON registry.media_packs (trial, number) WHERE number IS NOT NULL",
-    "CREATE INDEX media_packs_unsettled ON registry.media_packs (created_at) WHERE state <> 'kept'",
-    "CREATE INDEX media_packs_by_age ON registry.media_packs (experiment, created_at) WHERE state = 'kept'",
+    "CREATE UNIQUE INDEX media_pack_by_trial ON registry.media_pack (trial, number) WHERE number IS NOT NULL",
+    "CREATE INDEX media_pack_unsettled ON registry.media_pack (created_at) WHERE state <> 'kept'",
+    "CREATE INDEX media_pack_by_age ON registry.media_pack (experiment, created_at) WHERE state = 'kept'",
     "CREATE INDEX media_by_kind ON registry.media (trial, kind, pack, place)",
     "CREATE INDEX media_by_name ON registry.media (trial, name, step)",
-    "CREATE INDEX checkpoints_by_trial ON registry.checkpoints (trial, token, step)",
-    "CREATE INDEX checkpoints_by_experiment ON registry.checkpoints (experiment)",
-    "CREATE INDEX checkpoints_to_delete ON registry.checkpoints (changed_at) WHERE state = 'deleting'",
-    "CREATE INDEX checkpoint_files_by_key ON registry.checkpoint_files (key)",
-    "CREATE UNIQUE INDEX objects_by_content ON registry.objects (tenant, sha256, size_bytes) WHERE state = 'kept'",
-    "CREATE INDEX objects_unused ON registry.objects (unused_since) WHERE unused_since IS NOT NULL",
-    "CREATE INDEX objects_to_read ON registry.objects (verified_at NULLS FIRST) WHERE state = 'kept'",
-    "CREATE INDEX objects_asked ON registry.objects (asked_at) WHERE asked_at IS NOT NULL AND state = 'kept'",
-    "CREATE INDEX artifact_uploads_by_age ON registry.artifact_uploads (asked_at)",
+    "CREATE INDEX checkpoint_by_trial ON registry.checkpoint (trial, token, step)",
+    "CREATE INDEX checkpoint_by_experiment ON registry.checkpoint (experiment)",
+    "CREATE INDEX checkpoint_to_delete ON registry.checkpoint (changed_at) WHERE state = 'deleting'",
+    "CREATE INDEX checkpoint_file_by_key ON registry.checkpoint_file (key)",
+    "CREATE UNIQUE INDEX object_by_content ON registry.object (tenant, sha256, size_bytes) WHERE state = 'kept'",
+    "CREATE INDEX object_unused ON registry.object (unused_since) WHERE unused_since IS NOT NULL",
+    "CREATE INDEX object_to_read ON registry.object (verified_at NULLS FIRST) WHERE state = 'kept'",
+    "CREATE INDEX object_asked ON registry.object (asked_at) WHERE asked_at IS NOT NULL AND state = 'kept'",
+    "CREATE INDEX artifact_upload_by_age ON registry.artifact_upload (asked_at)",
     # The name of a deleted model can be reused.
-    "CREATE UNIQUE INDEX models_by_key ON registry.models (tenant, workspace, key) WHERE deleted_at IS NULL",
-    "CREATE INDEX versions_by_checkpoint ON registry.versions (checkpoint)",
+    "CREATE UNIQUE INDEX model_by_key ON registry.model (tenant, workspace, key) WHERE deleted_at IS NULL",
+    "CREATE INDEX model_version_by_checkpoint ON registry.model_version (checkpoint)",
 )
 # Chunks of points are compressed already. Filters stay uncompressed, so that a part of one can be read without the rest.
 UNCOMPRESSED = {
-    "point_chunks": ("body", "rolled_up"),
-    "log_objects": ("grams", "sliced_grams", "part_grams"),
-    "log_filters": ("grams",),
+    "point_chunk": ("body", "rolled_up"),
+    "log_object": ("grams", "sliced_grams", "part_grams"),
+    "log_filter": ("grams",),
 }
 
 

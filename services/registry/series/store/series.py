@@ -305,7 +305,7 @@ _EMPTY = (0, 0, float("inf"), float("-inf"), 0.0, float("nan"), -(2**63), 2**63 
 """The table's defaults."""
 _SERIES = """
 SELECT s.*, r.number, r.superseded_after, r.first_day
-FROM registry.series s JOIN registry.runs r ON r.id = s.run
+FROM registry.series s JOIN registry.run r ON r.id = s.run
 WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3::text[] IS NULL OR s.name = ANY($3))
     AND s.count > 0
 ORDER BY s.trial, s."group", s.name, r.number
@@ -317,7 +317,7 @@ SELECT w.series, c.first_step, c.last_step, c.body
 FROM unnest($2::bigint[], $3::date[], $4::bigint[], $5::bool[], $6::bigint[]) AS w(series, day, boundary, rolled_up, first)
 CROSS JOIN LATERAL (
     SELECT p.first_step, p.last_step, CASE WHEN w.rolled_up THEN coalesce(p.rolled_up, p.body) ELSE p.body END AS body
-    FROM registry.point_chunks p
+    FROM registry.point_chunk p
     WHERE p.series = w.series AND p.day >= $1::date AND p.day >= w.day AND p.first_step <= $7 AND p.last_step >= w.first
         AND (w.boundary IS NULL OR p.first_step <= w.boundary)
     OFFSET 0) c

@@ -81,7 +81,7 @@ async def is_known(connection: AsyncConnection, experiment: UUID, column: Column
 
 _PATHS = text("""
 WITH RECURSIVE sample AS MATERIALIZED (
-    SELECT hyperparameters AS found FROM registry.trials WHERE experiment = :experiment LIMIT :sample
+    SELECT hyperparameters AS found FROM registry.trial WHERE experiment = :experiment LIMIT :sample
 ), found AS (
     SELECT ARRAY[e.key] AS path, e.value FROM sample s CROSS JOIN LATERAL jsonb_each(s.found) e
     UNION
@@ -95,7 +95,7 @@ SELECT w.place, array_agg(DISTINCT jsonb_typeof(v.value)) AS kinds,
        bool_and(v.number = trunc(v.number) AND abs(v.number) < 9e18) AS is_whole
 FROM unnest(:paths) WITH ORDINALITY AS p(path, place)
 CROSS JOIN LATERAL (SELECT p.place, ARRAY(SELECT jsonb_array_elements_text(p.path::jsonb)) AS path) w
-JOIN registry.trials t ON t.experiment = :experiment AND t.number IS NOT NULL
+JOIN registry.trial t ON t.experiment = :experiment AND t.number IS NOT NULL
 CROSS JOIN LATERAL (SELECT t.hyperparameters #> w.path AS value) found
 CROSS JOIN LATERAL (SELECT found.value, CASE jsonb_typeof(found.value) WHEN 'number' THEN (found.value #>> '{}')::numeric END AS number) v
 WHERE jsonb_typeof(v.value) <> 'null'
