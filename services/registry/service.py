@@ -181,9 +181,9 @@ def _logs(
         objects,
         reader,
         clock,
-        object_bytes=wanted.log_object_letters,
-        remainder_bytes=min(wanted.log_rest_letters, wanted.log_object_letters),
-        remainder_after=timedelta(seconds=wanted.log_rest_after_s),
+        object_bytes=wanted.log_object_bytes,
+        remainder_bytes=min(wanted.log_remainder_bytes, wanted.log_object_bytes),
+        remainder_after=timedelta(seconds=wanted.log_remainder_after_s),
         attempt_for=timedelta(seconds=wanted.log_attempt_s),
         keep=_days(wanted.keep_logs_days),
     )

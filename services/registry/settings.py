@@ -27,8 +27,8 @@ class RegistrySection(Section):
         keep_logs_days: Age at which log lines are deleted, whatever other rules say; None keeps them.
         pack_every_s: Interval at which small chunks of points are merged.
         retain_every_s: Interval of the check for points and lines that have expired or must be thinned.
-        log_object_letters: Bytes of a trial's log text that become one object of the store.
-        log_rest_letters: Remaining log text of an ended trial stays in the database if it has fewer bytes than this.
+        log_object_bytes: Bytes of a trial's log text that become one object of the store.
+        log_remainder_bytes: Remaining log text of an ended trial stays in the database if it has fewer bytes than this.
         log_attempt_s: Time after which an unfinished log object is given up and created again.
         lanes: Concurrent transactions that store reports of one tenant.
     """
@@ -51,9 +51,9 @@ class RegistrySection(Section):
     keep_logs_days: int | None = Field(None, ge=1)
     pack_every_s: float = Field(10.0, gt=0)
     retain_every_s: float = Field(3_600.0, gt=0)
-    log_object_letters: int = Field(8 * 1024 * 1024, ge=1, le=64 * 1024 * 1024)
-    log_rest_letters: int = Field(64 * 1024, ge=1)
-    log_rest_after_s: float = Field(60.0, ge=0)
+    log_object_bytes: int = Field(8 * 1024 * 1024, ge=1, le=64 * 1024 * 1024)
+    log_remainder_bytes: int = Field(64 * 1024, ge=1)
+    log_remainder_after_s: float = Field(60.0, ge=0)
     log_attempt_s: float = Field(600.0, gt=0)
     log_pack_every_s: float = Field(10.0, gt=0)
     lanes: int = Field(2, ge=1, le=16)

@@ -158,7 +158,7 @@ async def _save_all(report: Report, around: Platform, folder: Path) -> Figures:
         one = await _save(around, folder, number)
         report.say(f"sent in {one.sent_s:.2f} s, saved after {one.saved_s:.2f} s; bare {one.bare_s:.2f} s")
         rounds.append(one)
-    clean = "SELECT count(*) FROM registry.checkpoint WHERE is_clean"
+    clean = "SELECT count(*) FROM registry.checkpoint WHERE is_fully_recorded"
     report.check("left_nothing_to_look_for", ROUNDS, await around.count(clean))
     return {
         "throughput_ratio": median(one.bare_s / one.saved_s for one in rounds),
@@ -279,7 +279,7 @@ async def _store_many(around: Platform, run: Run) -> None:
     )  # fmt: skip
     await around.rows(
         "INSERT INTO registry.checkpoint (id, tenant, experiment, trial, run, run_number, token, number, step, state,"
-        " version, takes, is_clean, files, size_bytes, created_at, changed_at)"
+        " version, upload_rounds, is_fully_recorded, files, size_bytes, created_at, changed_at)"
         " SELECT gen_random_uuid(), $2, $1, ($3::uuid[])[1 + n % $5], $4, 1, 1, n + 1, n, 'saved', 4, 1, true, 3, 8, now(), now()"
         " FROM generate_series(0, $6 - 1) n", *facts, trials, run.id, KEPT, CHECKPOINTS,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from services.registry.logs.core.lines import Block, Packed, Row, pack
 from services.registry.logs.store import objects as log_objects
 from services.registry.logs.store.objects import PackableTrial, PackAttempt
 from services.registry.storage.links import log_key
-from services.registry.store.report_tables import log_heads
+from services.registry.store.report_tables import log_positions
 from services.registry.store.tables import trials
 from shared.database.engine import driver_url
 from shared.ids import DEFAULT_TENANT, derived_id
@@ -74,7 +74,7 @@ async def _fill(connection: AsyncConnection, store: S3Objects, text_bytes: int) 
             heads[trial] = 1
             known = {"tenant": DEFAULT_TENANT, "experiment": experiment, "number": number % TRIALS}
             await connection.execute(insert(trials).values(id=trial, **known))
-            await connection.execute(insert(log_heads).values(tenant=DEFAULT_TENANT, trial=trial))
+            await connection.execute(insert(log_positions).values(tenant=DEFAULT_TENANT, trial=trial))
         packed = pack(_blocks(number)) if number < distinct else made[number % distinct]
         if number < distinct:
             made.append(packed if number != NEEDLE_AT else made[-1])
@@ -83,7 +83,7 @@ async def _fill(connection: AsyncConnection, store: S3Objects, text_bytes: int) 
         )
         await store.put(log_key(DEFAULT_TENANT, trial, attempt.id), packed.content)
         heads[trial] += packed.about.lines
-        head = update(log_heads).where(log_heads.c.trial == trial)
+        head = update(log_positions).where(log_positions.c.trial == trial)
         await connection.execute(head.values(next=heads[trial]))
         await log_objects.begin_attempt(connection, attempt, CLOCK.now())
         await log_objects.finish_attempt(connection, attempt, packed)

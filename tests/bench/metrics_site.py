@@ -69,8 +69,8 @@ async def fill(
             _Trial(number, experiment, steps, generator)
             for number in range(at, min(at + TRIALS_AT_ONCE, trials))
         ]
-        await _copy(connection, "trials", [part.trial() for part in parts], _TRIAL)
-        await _copy(connection, "runs", [part.run() for part in parts], _RUN)
+        await _copy(connection, "trial", [part.trial() for part in parts], _TRIAL)
+        await _copy(connection, "run", [part.run() for part in parts], _RUN)
         numbered = [(first + (at + place) * len(METRICS), part) for place, part in enumerate(parts)]
         await _copy(
             connection, "series", [row for series, part in numbered for row in part.series(series)], _SERIES
@@ -83,7 +83,7 @@ async def fill(
         "SELECT setval(pg_get_serial_sequence('registry.series', 'id'), max(id)) FROM registry.series"
     )
     # As autovacuum will have done on any site that is not new.
-    for table in ("trials", "runs", "series", "point_chunk"):
+    for table in ("trial", "run", "series", "point_chunk"):
         await connection.execute(f"VACUUM ANALYZE registry.{table}")
     return Site(experiment, ids, trials * (2 * steps + 2 * (steps // EVERY)))
 
@@ -173,7 +173,7 @@ async def _copy(
 
 
 _TRIAL = "id tenant experiment hyperparameters code_hash metric smaller_is_better is_final final_at number state created_at"
-_RUN = "id tenant trial experiment number token ending ended_at is_settled granted_at slots outcome"
+_RUN = "id tenant trial experiment number token termination ended_at is_settled granted_at slots outcome"
 _SERIES = (
     "id tenant experiment trial run group name count finite least greatest total last last_step first_step"
 )

@@ -37,7 +37,7 @@ TIMEOUT_S = 60.0
 LOOK_S = 0.005
 STORED = """
     SELECT max(chunks.last_step) FROM registry.point_chunk AS chunks JOIN registry.series ON series.id = chunks.series
-    JOIN registry.trial ON trials.id = series.trial WHERE trials.experiment = $1"""
+    JOIN registry.trial ON trial.id = series.trial WHERE trial.experiment = $1"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,13 +104,13 @@ class Announcements:
             return UploadLinks(files=(), state="abandoned", reason=STALE)
         if not CHECKPOINT.moves(checkpoint.state, CheckpointTrigger.urls_signed):
             return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
-        if not has_shard(checkpoint.parts, sender):
+        if not has_shard(checkpoint.shard_workers, sender):
             return UploadLinks(files=(), state="abandoned", reason=NO_PART)
         if query.given_up is not None:
             reason = f"worker {sender} cannot upload the checkpoint: {query.given_up}"
             await abandoning.abandon(unit, checkpoint, CheckpointTrigger.upload_failed, reason)
             return UploadLinks(files=(), state="abandoned", reason=reason)
-        waits_for = await _waits_for(unit, checkpoint, facts, sender, query.step, page.parts)
+        pending_workers = await _awaited(unit, checkpoint, facts, sender, query.step, page.parts)
         others = await _sent_before(unit, checkpoint, sender, page) if query.page else []
         contents = [*map(content_of, page.files), *map(content_of, others)]
         if full := await refuse_contents(unit, facts.tenant, facts.experiment_id, contents):
@@ -130,7 +130,11 @@ class Announcements:
         ]
         await manifests.save_files(unit.connection, facts.tenant, checkpoint.id, sender, [*files, *others])
         await checkpoints.move_checkpoint(
-            unit.connection, checkpoint, CheckpointTrigger.urls_signed, unit.now, waits_for=waits_for
+            unit.connection,
+            checkpoint,
+            CheckpointTrigger.urls_signed,
+            unit.now,
+            pending_workers=pending_workers,
         )
         return checkpoint, files
 
@@ -190,7 +194,7 @@ async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Check
     )
 
 
-async def _waits_for(
+async def _awaited(
     unit: Unit,
     checkpoint: CheckpointRow,
     facts: AllocationFacts,
@@ -199,9 +203,9 @@ async def _waits_for(
     parts: Sequence[WorkerId],
 ) -> list[str]:
     """Return the workers that must still commit their files after this announcement."""
-    if worker == facts.chief and checkpoint.parts is None:
+    if worker == facts.chief and checkpoint.shard_workers is None:
         whose = parts or (worker,)
         sent = await checkpoints.save_parts(unit.connection, checkpoint, step, whose)
-        return awaited_by_chief(whose, worker, sent, checkpoint.waits_for)
+        return awaited_by_chief(whose, worker, sent, checkpoint.pending_workers)
     is_first = checkpoint.state is CheckpointStatus.announced
-    return awaited_by_member(parts, facts.chief, worker, None if is_first else checkpoint.waits_for)
+    return awaited_by_member(parts, facts.chief, worker, None if is_first else checkpoint.pending_workers)

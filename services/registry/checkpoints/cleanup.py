@@ -74,7 +74,7 @@ class CheckpointCleanup:
                 due = await checkpoints.load_deleting(unit.connection, AT_ONCE)
             faults.point(BEFORE_DELETE)
             for one in due:
-                if not one.is_clean:
+                if not one.is_fully_recorded:
                     await delete_below(self.objects, upload_prefix(one.tenant, one.id))
                     await self._delete_copies(one)
             faults.point(BEFORE_DELETED)
@@ -112,7 +112,7 @@ class CheckpointCleanup:
                 await storage.add_used(unit.connection, tenant, more_bytes)
         await sweep_incoming(self.objects, self.clock.now())
         await self._drop_code()
-        await self._sweep_litter()
+        await self._delete_late_uploads()
         while True:
             async with self.units.system() as unit:
                 before = self.clock.now() - INCOMING_FOR
@@ -120,7 +120,7 @@ class CheckpointCleanup:
             for one in left:
                 await self._delete_copies(one)
                 async with self.units.tenant(TenantId(one.tenant)) as unit:
-                    await checkpoints.save_clean(unit.connection, one.id)
+                    await checkpoints.save_fully_recorded(unit.connection, one.id)
             if len(left) < AT_ONCE:
                 return
 
@@ -137,10 +137,10 @@ class CheckpointCleanup:
         async with self.units.system() as unit:
             await artifacts.remove_uploads(unit.connection, going)
 
-    async def _sweep_litter(self) -> None:
+    async def _delete_late_uploads(self) -> None:
         """Delete what was uploaded below deleted prefixes with URLs that were still valid."""
         async with self.units.system() as unit:
-            due = await late_uploads.load_litter(unit.connection, self.clock.now())
+            due = await late_uploads.load_due_prefixes(unit.connection, self.clock.now())
         for prefix in due:
             found = [one.key async for one in self.objects.list(prefix)]
             async with self.units.system() as unit:

@@ -123,7 +123,7 @@ class Commits:
             )
         if checkpoint.state not in (CheckpointStatus.uploading, CheckpointStatus.committing):
             return _committed(checkpoint)
-        if not has_shard(checkpoint.parts, ask.worker):
+        if not has_shard(checkpoint.shard_workers, ask.worker):
             return Committed(state="abandoned", reason=NO_PART)
         if run.fence.is_stale:
             return _committed(await abandoning.abandon(unit, checkpoint, CheckpointTrigger.fenced, STALE))
@@ -139,7 +139,7 @@ class Commits:
                 state="uploading",
                 reason=f"{sent} of the checkpoint's {query.files} files were announced; announce it again",
             )
-        missing = sorted(set(checkpoint.waits_for) - {ask.worker})
+        missing = sorted(set(checkpoint.pending_workers) - {ask.worker})
         metadata = {**checkpoint.metadata, **query.metadata}
         is_taken_anew = not missing and not self._verifier.is_taking(checkpoint)
         await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
@@ -202,9 +202,14 @@ async def _keep(unit: Unit, checkpoint: CheckpointRow, copies: Sequence[File]) -
     if (workspace := await workspaces.find_workspace(unit.connection, checkpoint.experiment)) is not None:
         await workspaces.hold(unit.connection, checkpoint.tenant, workspace, checkpoint.id)
     # Unused copies are deleted soon; if that fails, they are searched for when the checkpoint is deleted.
-    is_clean = (checkpoint.takes, checkpoint.attempts) == (1, 0) and kept == list(copies)
+    is_fully_recorded = (checkpoint.upload_rounds, checkpoint.attempts) == (1, 0) and kept == list(copies)
     saved = await checkpoints.move_checkpoint(
-        unit.connection, checkpoint, CheckpointTrigger.verified, unit.now, reason=None, is_clean=is_clean
+        unit.connection,
+        checkpoint,
+        CheckpointTrigger.verified,
+        unit.now,
+        reason=None,
+        is_fully_recorded=is_fully_recorded,
     )
     unit.emit(events.checkpoint_event(saved))
     return saved

@@ -28,7 +28,7 @@ async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
 
 async def on_worker_joined(unit: Unit, batch: list[Delivery[WorkerJoined]]) -> None:
     """The worker responds: wait for its uploads."""
-    await _save(unit, batch, "here")
+    await _save(unit, batch, "responding")
 
 
 async def on_worker_lost(unit: Unit, batch: list[Delivery[WorkerLost]]) -> None:
@@ -38,7 +38,7 @@ async def on_worker_lost(unit: Unit, batch: list[Delivery[WorkerLost]]) -> None:
 
 async def on_worker_lost_for_good(unit: Unit, batch: list[Delivery[WorkerLostForGood]]) -> None:
     """The worker is lost for good: the loop abandons what it has not uploaded."""
-    await _save(unit, batch, "gone")
+    await _save(unit, batch, "removed")
 
 
 async def _save(

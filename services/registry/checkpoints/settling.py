@@ -58,15 +58,15 @@ class Settling:
         async with self.units.tenant(TenantId(run.tenant)) as unit:
             wait = run.wait.after(unit.now, is_waited_for=run.is_waited_for, responds=look.responds)
             decision = look.judge(run, known, wait)
-            if not decision.abandoned and (decision.delayed, wait) == (run.delayed, run.wait):
+            if not decision.abandoned and (decision.delay_reason, wait) == (run.delay_reason, run.wait):
                 return
             await trials.lock_trial(unit.connection, run.trial)
             decision = look.judge(run, (await pending.load_open(unit.connection, [run]))[run.id], wait)
             for number, reason in sorted(decision.abandoned.items()):
                 await _abandon(unit, run, number, reason)
-            await pending.save_wait(unit.connection, run.id, wait, decision.delayed)
-            if decision.delayed is not None and decision.delayed != run.delayed:
-                unit.emit(_delayed(run, len(known) - len(decision.abandoned), decision.delayed))
+            await pending.save_wait(unit.connection, run.id, wait, decision.delay_reason)
+            if decision.delay_reason is not None and decision.delay_reason != run.delay_reason:
+                unit.emit(_delayed(run, len(known) - len(decision.abandoned), decision.delay_reason))
 
     async def _responds(self) -> bool:
         """Return whether the store responds now."""
@@ -86,7 +86,7 @@ class _Observed:
     away: Mapping[str, str]
 
     def judge(self, run: PendingRun, known: Sequence[OpenCheckpoint], wait: Wait) -> Decision:
-        lost_workers = {name for name, state in self.away.items() if state == "gone"}
+        lost_workers = {name for name, state in self.away.items() if state == "removed"}
         silent = set(self.away) - lost_workers
         return judge_open(
             known, wait, run.limit, lost_workers=lost_workers, silent=silent, responds=self.responds

@@ -39,9 +39,9 @@ async def ask_artifact(
     """Like `load_artifact`, and record the request: an artifact that is found is kept for the unused period, minus an hour."""
     same = artifacts.c.kind == kind, artifacts.c.sha256 == sha256
     found = select(artifacts.c.key, artifacts.c.size_bytes).where(*same)
-    row = (await connection.execute(found.where(artifacts.c.asked_at > now - ASKED_EVERY))).first()
+    row = (await connection.execute(found.where(artifacts.c.last_requested_at > now - ASKED_EVERY))).first()
     if row is None:
-        asked = update(artifacts).where(*same).values(asked_at=now, unused_since=None)
+        asked = update(artifacts).where(*same).values(last_requested_at=now, unused_since=None)
         row = (await connection.execute(asked.returning(artifacts.c.key, artifacts.c.size_bytes))).first()
     return (row.key, row.size_bytes) if row else None
 
@@ -65,7 +65,7 @@ async def save_artifact(
             size_bytes=size_bytes,
             key=key,
             created_at=now,
-            asked_at=now,
+            last_requested_at=now,
         )
         .on_conflict_do_nothing()
         .returning(artifacts.c.sha256)
@@ -75,16 +75,16 @@ async def save_artifact(
 
 async def await_upload(connection: AsyncConnection, tenant: UUID, key: str, now: datetime) -> bool:
     """Record that a key may be written from now on; False while the object there is being deleted."""
-    made = insert(artifact_uploads).values(key=key, tenant=tenant, asked_at=now, is_going=False)
+    made = insert(artifact_uploads).values(key=key, tenant=tenant, requested_at=now, is_deleting=False)
     renewed = made.on_conflict_do_update(
-        index_elements=["key"], set_={"asked_at": now}, where=artifact_uploads.c.is_going.is_(False)
+        index_elements=["key"], set_={"requested_at": now}, where=artifact_uploads.c.is_deleting.is_(False)
     )
     return (await connection.execute(renewed.returning(artifact_uploads.c.key))).first() is not None
 
 
 async def end_upload(connection: AsyncConnection, key: str) -> bool:
     """Remove the upload's record; False if the upload has expired and its object is being deleted."""
-    found = select(artifact_uploads.c.is_going).where(artifact_uploads.c.key == key).with_for_update()
+    found = select(artifact_uploads.c.is_deleting).where(artifact_uploads.c.key == key).with_for_update()
     if await connection.scalar(found):
         return False
     await connection.execute(delete(artifact_uploads).where(artifact_uploads.c.key == key))
@@ -99,7 +99,7 @@ async def mark_unused_deleting(
     An artifact is marked as unused first. It is deleted if it was marked within the time span `noticed`. If it was marked earlier it is marked again,
     because this service may have been down meanwhile, with submissions that it has not received yet.
     """
-    unasked = (artifacts.c.asked_at < asked_before, ~_IS_USED)
+    unasked = (artifacts.c.last_requested_at < asked_before, ~_IS_USED)
     columns = artifacts.c
     deleted = (
         delete(artifacts)
@@ -119,8 +119,8 @@ async def mark_unused_deleting(
         .cte("counted")
     )
     uploads = select(deleted.c.key, deleted.c.tenant, literal(now, DateTime(timezone=True)), true())
-    going = insert(artifact_uploads).from_select(["key", "tenant", "asked_at", "is_going"], uploads)
-    anew = {"is_going": True, "asked_at": going.excluded.asked_at}
+    going = insert(artifact_uploads).from_select(["key", "tenant", "requested_at", "is_deleting"], uploads)
+    anew = {"is_deleting": True, "requested_at": going.excluded.requested_at}
     known = going.on_conflict_do_update(index_elements=["key"], set_=anew).add_cte(counted)
     keys = sorted(await connection.scalars(known.returning(artifact_uploads.c.key)))
     is_new = columns.unused_since.is_(None) | (columns.unused_since < noticed[0])
@@ -135,8 +135,12 @@ async def mark_uploads_deleting(connection: AsyncConnection, before: datetime, n
     """
     uploads = artifact_uploads.c
     is_kept = select(artifacts.c.key).where(artifacts.c.key == uploads.key).exists()
-    await connection.execute(delete(artifact_uploads).where(uploads.asked_at < before, is_kept))
-    going = update(artifact_uploads).where(uploads.asked_at < before).values(is_going=True, asked_at=now)
+    await connection.execute(delete(artifact_uploads).where(uploads.requested_at < before, is_kept))
+    going = (
+        update(artifact_uploads)
+        .where(uploads.requested_at < before)
+        .values(is_deleting=True, requested_at=now)
+    )
     return sorted(await connection.scalars(going.returning(uploads.key)))
 
 

@@ -73,7 +73,7 @@ class RegistryDeletion:
             await self._empty_experiment(request)
         elif request.scope == "tenant":
             kept = f"tenants/{request.target}/"
-            await self._expect_litter([kept])
+            await self._schedule_cleanup([kept])
             for prefix in (kept, f"{INCOMING}{request.target}/", prefix_of(request.affected_tenant)):
                 await delete_below(self.objects, prefix)
 
@@ -109,12 +109,12 @@ class RegistryDeletion:
             unit.emit(*map(checkpoint_event, given_up))
             ended = [one for one in found if one.state not in OPEN] + given_up
             await checkpoints.move_many(unit.connection, ended, CheckpointTrigger.collected, unit.now, REASON)
-        await self._expect_litter([kept_prefix(one.tenant, one.id) for one in given_up])
+        await self._schedule_cleanup([kept_prefix(one.tenant, one.id) for one in given_up])
         return bool(left)
 
-    async def _expect_litter(self, prefixes: Sequence[str]) -> None:
+    async def _schedule_cleanup(self, prefixes: Sequence[str]) -> None:
         async with self.units.system() as unit:
-            await late_uploads.save_litter(unit.connection, prefixes, unit.now + self.link_life)
+            await late_uploads.save_prefix_cleanups(unit.connection, prefixes, unit.now + self.link_life)
 
     async def _released(self, request: DeletionRequest) -> list[str]:
         async with self.units.tenant(request.affected_tenant) as unit:

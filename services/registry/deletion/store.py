@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.core.checkpoint import CheckpointStatus
 from services.registry.store.report_tables import (
     log_chunks,
-    log_heads,
     log_objects,
+    log_positions,
     media,
     media_packs,
     point_chunks,
@@ -22,9 +22,9 @@ from services.registry.store.tables import (
     checkpoints,
     consumers,
     experiments,
-    marks,
     models,
     objects,
+    report_cursors,
     retention,
     runs,
     series,
@@ -107,8 +107,8 @@ async def mark_packs_deleting(connection: AsyncConnection, experiment: UUID) -> 
     state = media_packs.c.state
     packs = (
         update(media_packs)
-        .where(media_packs.c.experiment == experiment, state.in_(("kept", "sending")))
-        .values(state=case((state == "kept", "deleting"), else_="given_up"))
+        .where(media_packs.c.experiment == experiment, state.in_(("stored", "uploading")))
+        .values(state=case((state == "stored", "deleting"), else_="abandoned"))
         .cte("packs")
     )
     of_experiment = log_objects.c.trial.in_(select(trials.c.id).where(trials.c.experiment == experiment))
@@ -131,11 +131,11 @@ def experiment_rows(experiment: UUID) -> Sequence[DeleteStatement]:
     of_checkpoints = select(checkpoints.c.id).where(checkpoints.c.experiment == experiment)
     of_runs = select(runs.c.id).where(runs.c.experiment == experiment)
     return (
-        rows_of(marks, marks.c.run.in_(of_runs)),
+        rows_of(report_cursors, report_cursors.c.run.in_(of_runs)),
         _series_of(series.c.experiment == experiment),
         rows_of(validations, validations.c.trial.in_(of_trials)),
-        _lines_of(log_heads.c.trial.in_(of_trials)),
-        rows_of(log_heads, log_heads.c.trial.in_(of_trials)),
+        _lines_of(log_positions.c.trial.in_(of_trials)),
+        rows_of(log_positions, log_positions.c.trial.in_(of_trials)),
         rows_of(media, media.c.trial.in_(of_trials)),
         rows_of(checkpoint_files, checkpoint_files.c.checkpoint.in_(of_checkpoints)),
         *outbox_of("registry", ["checkpoint"], of_checkpoints),
@@ -165,9 +165,9 @@ def workspace_rows(tenant: UUID, workspace: str) -> Sequence[DeleteStatement]:
 def tenant_rows(tenant: UUID) -> Sequence[DeleteStatement]:
     """Delete a tenant's rows in partitioned tables; `shared.bus.deletion` handles all other tables."""
     return (
-        rows_of(marks, marks.c.tenant == tenant),
+        rows_of(report_cursors, report_cursors.c.tenant == tenant),
         _series_of(series.c.tenant == tenant),
-        _lines_of(log_heads.c.tenant == tenant),
+        _lines_of(log_positions.c.tenant == tenant),
     )
 
 
@@ -179,6 +179,6 @@ def _series_of(where: ColumnElement[bool]) -> DeleteStatement:
 
 
 def _lines_of(where: ColumnElement[bool]) -> DeleteStatement:
-    has_lines = exists().where(log_chunks.c.trial == log_heads.c.trial)
-    few = select(log_heads.c.trial).where(where, has_lines).limit(50).subquery("few")
+    has_lines = exists().where(log_chunks.c.trial == log_positions.c.trial)
+    few = select(log_positions.c.trial).where(where, has_lines).limit(50).subquery("few")
     return delete(log_chunks).where(log_chunks.c.trial == few.c.trial)

@@ -39,7 +39,7 @@ async def count_points(
 
 async def load_fingerprint(connection: AsyncConnection, experiment: UUID) -> tuple[int, ...]:
     """Return numbers that change whenever a trial of the experiment or its reports change."""
-    changes = func.coalesce(func.sum(trials.c.wanted_version + trials.c.changed_version), 0)
+    changes = func.coalesce(func.sum(trials.c.request_version + trials.c.changed_version), 0)
     of_series = (select(number).where(series.c.experiment == experiment) for number in (_POINTS, _NEWEST))
     fingerprint = select(
         func.count(), cast(changes, BigInteger), *(number.scalar_subquery() for number in of_series)

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.series.core.summary import Summary
-from services.registry.store.tables import marks
+from services.registry.store.tables import report_cursors
 from shared.database.driver import AsyncpgDriver
 from shared.database.partitions import partition_name
 from shared.messages.runs import AllocationFacts
@@ -112,7 +112,9 @@ async def load_known_runs(driver: AsyncpgDriver, runs: Sequence[UUID]) -> set[UU
 async def load_next(connection: AsyncConnection, run: UUID, worker: str, stream: str) -> int | None:
     """Return the next record that a source's mark expects; None for an unknown source."""
     next_record: int | None = await connection.scalar(
-        select(marks.c.next).where(marks.c.run == run, marks.c.worker == worker, marks.c.stream == stream)
+        select(report_cursors.c.next).where(
+            report_cursors.c.run == run, report_cursors.c.worker == worker, report_cursors.c.stream == stream
+        )
     )
     return next_record
 

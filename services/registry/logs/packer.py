@@ -101,7 +101,7 @@ class LogPacker:
             if not await log_objects.begin_attempt(unit.connection, attempt, unit.now):
                 return False
         blocks = await self._load(tenant, due)
-        if not blocks or blocks[0].first > due.packed:
+        if not blocks or blocks[0].first > due.first_unpacked:
             await self._skip(tenant, attempt, blocks[0].first if blocks else None)
             return bool(blocks)
         try:
@@ -133,7 +133,7 @@ class LogPacker:
     async def _load(self, tenant: TenantId, due: PackableTrial) -> list[Block]:
         """Return the oldest unpacked lines, as far as they are consecutive, in columns."""
         blocks: list[Block] = []
-        text_bytes, following = 0, due.packed
+        text_bytes, following = 0, due.first_unpacked
         while text_bytes < self.object_bytes:
             async with self.units.tenant(tenant) as unit:
                 chunks = await logs.load_chunks(unit.connection, due.trial, following - 1, LINES_PER_READ)

@@ -112,7 +112,7 @@ class LogSegment:
 def pieces_of(log: TrialLog, after: int) -> list[LogSegment]:
     """Return the segments of a trial's log to scan, in order."""
     pieces = [LogSegment(log, after, one) for one in log.objects if one.following > after + 1]
-    hot = max(after, log.packed - 1)
+    hot = max(after, log.first_unpacked - 1)
     return [*pieces, LogSegment(log, hot)] if hot < log.next - 1 else pieces
 
 

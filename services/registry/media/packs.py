@@ -66,7 +66,7 @@ class MediaPacks:
             raise Conflict(
                 "media_taken", f"the pack id {query.pack_id} is in use for another pack of this worker"
             )
-        if pack.state == "kept":
+        if pack.state == "stored":
             return MediaTarget()
         key = _kept(pack) if is_bound else _incoming(pack)
         signed = self._links.write(key, Digest(pack.size_bytes, pack.sha256))
@@ -78,11 +78,11 @@ class MediaPacks:
         pack_id, tenant = _pack_id(ask.worker, query), TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
             pack = await media.load_pack(unit.connection, pack_id)
-        if pack is None or pack.run != facts.run_id or pack.state in ("deleting", "given_up"):
+        if pack is None or pack.run != facts.run_id or pack.state in ("deleting", "abandoned"):
             return MediaCommitted(is_missing=True)
         kept, refusal = choose_kept(query.items, pack.size_bytes)
         refused = refusal.reason if refusal else None
-        if pack.state == "kept":
+        if pack.state == "stored":
             return MediaCommitted(refused=refused)
         is_there = await self._is_there(pack)
         if not is_there and not await self._take(pack):
@@ -124,8 +124,8 @@ class MediaPacks:
         """Decide under the locks: another replica may have kept or given up the pack meanwhile."""
         await fences.locked_run(unit, facts)
         pack = await media.load_pack(unit.connection, read.id)
-        if pack is None or pack.state != "sending":
-            return MediaCommitted(is_missing=pack is None or pack.state != "kept", refused=refused)
+        if pack is None or pack.state != "uploading":
+            return MediaCommitted(is_missing=pack is None or pack.state != "stored", refused=refused)
         full = await refuse_bytes(unit, pack.tenant, facts.experiment_id, pack.size_bytes, is_final=True)
         if full:
             return MediaCommitted(refused=full)

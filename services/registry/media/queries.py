@@ -59,7 +59,7 @@ class MediaQueries:
         pack, index = _piece(query.id) or _START
         async with self._units.tenant(ask.tenant) as unit:
             rows = await media.load_media(unit.connection, MediaQuery(query.trial_id), (pack, index - 1), 1)
-        if not rows or (rows[0]["pack"], rows[0]["place"]) != (pack, index):
+        if not rows or (rows[0]["pack"], rows[0]["position"]) != (pack, index):
             raise NotFound("this media item", "its trial may have been rolled back and logged the step again")
         return _view(rows[0], self._url(rows[0]))
 
@@ -79,7 +79,7 @@ class MediaQueries:
 
 def _view(row: RowMapping, url: str) -> MediaView:
     return MediaView(
-        id=f"{row['pack']}.{row['place']}",
+        id=f"{row['pack']}.{row['position']}",
         kind=row["kind"],
         group=row["group"],
         name=row["name"],

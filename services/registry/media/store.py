@@ -101,14 +101,14 @@ async def keep_pack(
     kept = (
         update(media_packs)
         .where(media_packs.c.id == pack.id)
-        .values(state="kept", workspace=workspace, number=counted.c.media_packs)
+        .values(state="stored", workspace=workspace, number=counted.c.media_packs)
         .returning(media_packs.c.number)
     )
     number = await connection.scalar(kept)
     rows = [
         {
             **one.model_dump(),
-            "place": index,
+            "position": index,
             "trial": pack.trial,
             "pack": number,
             "tenant": pack.tenant,
@@ -128,8 +128,8 @@ async def load_media(
     page = (
         select(media, runs.c.number.label("run_number"))
         .select_from(_WITH_RUNS)
-        .where(*_counting(wanted), tuple_(media.c.pack, media.c.place) > after)
-        .order_by(media.c.pack, media.c.place)
+        .where(*_counting(wanted), tuple_(media.c.pack, media.c.position) > after)
+        .order_by(media.c.pack, media.c.position)
         .limit(limit)
     )
     return (await connection.execute(page)).mappings().all()
@@ -168,15 +168,15 @@ async def mark_deleting(
         .select_from(
             with_rules(_AGED.outerjoin(experiments, experiments.c.id == _AGED.c.experiment), _AGED.c.tenant)
         )
-        .where(_AGED.c.state == "kept", _AGED.c.created_at < literal(today, Date) - days)
+        .where(_AGED.c.state == "stored", _AGED.c.created_at < literal(today, Date) - days)
     )
     going = (
         update(media_packs)
         .where(
-            (packs.state == "sending") & (packs.created_at < sent_before)
-            | (packs.state == "kept") & packs.id.in_(outdated)
+            (packs.state == "uploading") & (packs.created_at < sent_before)
+            | (packs.state == "stored") & packs.id.in_(outdated)
         )
-        .values(state=case((packs.state == "kept", "deleting"), else_="given_up"))
+        .values(state=case((packs.state == "stored", "deleting"), else_="abandoned"))
         .returning(packs.trial, packs.number)
         .cte("going")
     )
@@ -220,7 +220,7 @@ def _counting(wanted: MediaQuery) -> list[ColumnElement[bool]]:
     return conditions
 
 
-_GOING = ("deleting", "given_up")
+_GOING = ("deleting", "abandoned")
 _PACK = select(*(media_packs.c[name] for name in Pack.__dataclass_fields__))
 _AGED = media_packs.alias("aged")
 _WITH_RUNS = media.join(runs, runs.c.id == media.c.run)

@@ -59,7 +59,7 @@ async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> Non
             "id": delivery.message.trial_id,
             "tenant": delivery.envelope.tenant,
             "experiment": delivery.message.experiment_id,
-            "wanted_version": delivery.message.version,
+            "request_version": delivery.message.version,
             "number": delivery.message.spec.trial_number,
             "hyperparameters": delivery.message.spec.hyperparameters,
             "code_hash": delivery.message.spec.code_hash,
@@ -67,7 +67,7 @@ async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> Non
             "smaller_is_better": delivery.message.spec.smaller_is_better,
             "start_checkpoint": delivery.message.spec.start_checkpoint,
             "upload_timeout_s": delivery.message.spec.upload_timeout_s,
-            "wanted": delivery.message.wanted,
+            "desired_state": delivery.message.wanted,
             "request": delivery.message.request,
         }
         for delivery in _oldest_first(batch)

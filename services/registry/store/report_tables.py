@@ -23,14 +23,14 @@ point_chunks = Table(
     Column("rolled_up", LargeBinary),
 )
 
-log_heads = Table(
+log_positions = Table(
     "log_position",
     METADATA,
     Column("trial", Uuid, primary_key=True),
     Column("tenant", Uuid),
     Column("next", BigInteger),
-    Column("packed", BigInteger),
-    Column("letters", BigInteger),
+    Column("first_unpacked", BigInteger),
+    Column("unpacked_bytes", BigInteger),
 )
 
 log_chunks = Table(
@@ -61,11 +61,11 @@ log_objects = Table(
     Column("runs", ARRAY(BigInteger)),
     Column("ranks", ARRAY(BigInteger)),
     Column("levels", ARRAY(Text)),
-    Column("part_lines", BigInteger),
-    Column("part_offsets", ARRAY(BigInteger)),
-    Column("part_bits", Integer),
-    Column("part_slices", Integer),
-    Column("part_grams", LargeBinary),
+    Column("batch_lines", BigInteger),
+    Column("batch_offsets", ARRAY(BigInteger)),
+    Column("filter_bits", Integer),
+    Column("filter_slices", Integer),
+    Column("ngram_filter", LargeBinary),
     Column("shared_filter", Uuid),
     Column("shared_from", Integer),
     Column("created_at", _INSTANT),
@@ -78,7 +78,7 @@ log_filters = Table(
     Column("tenant", Uuid),
     Column("bits", Integer),
     Column("width", Integer),
-    Column("grams", LargeBinary),
+    Column("ngram_filter", LargeBinary),
 )
 
 media_packs = Table(
@@ -102,7 +102,7 @@ media = Table(
     METADATA,
     Column("trial", Uuid, primary_key=True),
     Column("pack", BigInteger, primary_key=True),
-    Column("place", Integer, primary_key=True),
+    Column("position", Integer, primary_key=True),
     Column("tenant", Uuid),
     Column("pack_id", Uuid),
     Column("run", Uuid),

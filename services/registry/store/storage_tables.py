@@ -28,11 +28,11 @@ artifact_uploads = Table(
     METADATA,
     Column("key", Text, primary_key=True),
     Column("tenant", Uuid),
-    Column("asked_at", DateTime(timezone=True)),
-    Column("is_going", Boolean),
+    Column("requested_at", DateTime(timezone=True)),
+    Column("is_deleting", Boolean),
 )
 
-litter = Table(
+pending_prefix_cleanups = Table(
     "pending_prefix_cleanup",
     METADATA,
     Column("prefix", Text, primary_key=True),

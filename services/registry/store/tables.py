@@ -58,7 +58,7 @@ trials = Table(
     Column("tenant", Uuid),
     Column("experiment", Uuid),
     Column("newest_token", BigInteger),
-    Column("wanted_version", BigInteger),
+    Column("request_version", BigInteger),
     Column("changed_version", BigInteger),
     Column("number", Integer),
     Column("state", Text),
@@ -72,7 +72,7 @@ trials = Table(
     Column("smaller_is_better", Boolean),
     Column("start_checkpoint", Uuid),
     Column("upload_timeout_s", Float),
-    Column("wanted", Text),
+    Column("desired_state", Text),
     Column("request", Integer),
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),
@@ -89,7 +89,7 @@ runs = Table(
     Column("number", Integer),
     Column("token", BigInteger),
     Column("version", BigInteger),
-    Column("ending", Text),
+    Column("termination", Text),
     Column("ended_at", _INSTANT),
     Column("announced", Integer),
     Column("is_settled", Boolean),
@@ -107,7 +107,7 @@ runs = Table(
     Column("workers", ARRAY(Text)),
     Column("responsive_s", Float),
     Column("store_seen_at", _INSTANT),
-    Column("delayed", Text),
+    Column("delay_reason", Text),
 )
 
 workers = Table(
@@ -118,7 +118,7 @@ workers = Table(
     Column("state", Text),
 )
 
-marks = Table(
+report_cursors = Table(
     "report_cursor",
     METADATA,
     Column("run", Uuid, primary_key=True),
@@ -180,12 +180,12 @@ checkpoints = Table(
     Column("state", Text),
     Column("version", BigInteger),
     Column("attempts", Integer),
-    Column("takes", Integer),
-    Column("is_clean", Boolean),
+    Column("upload_rounds", Integer),
+    Column("is_fully_recorded", Boolean),
     Column("files", Integer),
     Column("size_bytes", BigInteger),
-    Column("waits_for", ARRAY(Text)),
-    Column("parts", ARRAY(Text)),
+    Column("pending_workers", ARRAY(Text)),
+    Column("shard_workers", ARRAY(Text)),
     Column("metadata", JSONB),
     Column("reason", Text),
     Column("created_at", _INSTANT),
@@ -214,7 +214,7 @@ objects = Table(
     Column("state", Text),
     Column("unused_since", _INSTANT),
     Column("verified_at", _INSTANT),
-    Column("asked_at", _INSTANT),
+    Column("verification_requested_at", _INSTANT),
     Column("claimed_until", _INSTANT),
 )
 
@@ -236,7 +236,7 @@ artifacts = Table(
     Column("size_bytes", BigInteger),
     Column("key", Text),
     Column("created_at", _INSTANT),
-    Column("asked_at", _INSTANT),
+    Column("last_requested_at", _INSTANT),
     Column("unused_since", _INSTANT),
 )
 

@@ -84,7 +84,8 @@ async def test_a_dry_run_tells_what_goes_and_why_the_others_stay(around: Platfor
 
     async def is_registered() -> bool:
         return (
-            await around.count("SELECT count(*) FROM registry.model_version WHERE checkpoint = $1", saved[3]) == 1
+            await around.count("SELECT count(*) FROM registry.model_version WHERE checkpoint = $1", saved[3])
+            == 1
         )
 
     await eventually(is_registered)
@@ -161,7 +162,7 @@ async def test_verification_finds_what_is_corrupt_and_says_when_the_rest_was_rea
     await eventually(is_read)
     waiting = VerifyCheckpoints(experiment_id=run.experiment, is_waiting=True)
     key = "(SELECT key FROM registry.checkpoint_file WHERE checkpoint = $1 AND path = 'model.pt')"
-    later = f"UPDATE registry.object SET asked_at = now(), claimed_until = now() + interval '1 h' WHERE key = {key}"
+    later = f"UPDATE registry.object SET verification_requested_at = now(), claimed_until = now() + interval '1 h' WHERE key = {key}"
 
     async def is_done() -> bool:
         return bool((await around.ask(waiting)).files == 0)
@@ -180,7 +181,7 @@ async def test_a_checkpoint_is_known_to_be_whole_once_the_last_file_asked_for_is
 ) -> None:
     checkpoint = await save(around, around.scheduler.grant(), 1, 10, files=fresh())
     of_it = "SELECT key FROM registry.checkpoint_file WHERE checkpoint = $1 AND path = 'model.pt'"
-    taken = f"UPDATE registry.object SET asked_at = now(), claimed_until = now() + interval '1 hour' WHERE key IN ({of_it})"
+    taken = f"UPDATE registry.object SET verification_requested_at = now(), claimed_until = now() + interval '1 hour' WHERE key IN ({of_it})"
     await around.rows(taken, checkpoint)
     assert (await view(around, checkpoint)).verified_at is None
     await around.rows(f"UPDATE registry.object SET claimed_until = NULL WHERE key IN ({of_it})", checkpoint)

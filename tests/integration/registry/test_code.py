@@ -89,7 +89,7 @@ async def test_code_that_nobody_confirms_goes_and_can_be_sent_again(around: Plat
         assert await _put(await around.ask(query), contents[name]) == 200
     await around.ask(_confirmation(queries["kept"]))
     await around.rows(
-        "UPDATE registry.artifact_upload SET asked_at = asked_at - interval '2 days' RETURNING key"
+        "UPDATE registry.artifact_upload SET requested_at = requested_at - interval '2 days' RETURNING key"
     )
     async with around.registry(), store(around) as objects:
         below = f"tenants/{DEFAULT_TENANT}/code/"
@@ -127,7 +127,7 @@ async def test_code_goes_that_no_experiment_has_and_nobody_asked_for(around: Pla
     await submit("submitted")
     hashes = "sha256 IN (" + ", ".join(f"'{one.sha256}'" for one in queries.values()) + ")"
     await around.rows(
-        f"UPDATE registry.artifact SET asked_at = asked_at - interval '2 days' WHERE {hashes} RETURNING key"
+        f"UPDATE registry.artifact SET last_requested_at = last_requested_at - interval '2 days' WHERE {hashes} RETURNING key"
     )
     used_bytes = (await around.ask(GetStorage())).used_bytes
     noticed = f"SELECT sha256 FROM registry.artifact WHERE unused_since IS NOT NULL AND {hashes} ORDER BY 1"

@@ -20,10 +20,10 @@ from tests.integration.registry.uploads import FILES, fresh, manifest, save
 from tests.support.waiting import eventually
 
 TABLES = {table.name for table in METADATA.tables.values()} | {
-    "log_heads",
+    "log_position",
     "log_chunk",
-    "log_objects",
-    "media_packs",
+    "log_object",
+    "media_pack",
     "media",
 }
 
@@ -80,7 +80,7 @@ async def left(around: Platform, run: Run, checkpoint: UUID) -> dict[str, int]:
     )
     counts: dict[str, int] = {}
     for table, column in columns:
-        if table in TABLES - {"versions"} and (column in ids or (column, table) == ("id", "experiments")):
+        if table in TABLES - {"model_version"} and (column in ids or (column, table) == ("id", "experiment")):
             value = ids.get(column, run.experiment)
             count = await around.count(
                 f'SELECT count(*) FROM registry."{table}" WHERE "{column}" = $1', value
@@ -100,7 +100,7 @@ async def test_it_is_gone_and_said_once_wherever_it_is_killed(around: Platform, 
     async with around.registry():
         run, checkpoint = await trained(around, shared | {"own": own["model.pt"]})
         other, kept = await trained(around, shared)
-        assert {"series", "log_heads", "validations", "checkpoints", "runs"} <= set(
+        assert {"series", "log_position", "validation", "checkpoint", "run"} <= set(
             await left(around, run, checkpoint)
         )
     stored = await _objects(around, checkpoint)

@@ -23,7 +23,7 @@ QUICK = {
     "MUSTER_REGISTRY__SETTLE_EVERY_S": "0.2",
     "MUSTER_REGISTRY__COLLECT_AFTER_S": "0",
     "MUSTER_REGISTRY__UNUSED_EVERY_S": "0.2",
-    "MUSTER_REGISTRY__LOG_OBJECT_LETTERS": "300",
+    "MUSTER_REGISTRY__LOG_OBJECT_BYTES": "300",
     "MUSTER_REGISTRY__LOG_PACK_EVERY_S": "0.1",
     "MUSTER_REGISTRY__LOG_ATTEMPT_S": "0.5",
 }
@@ -56,8 +56,8 @@ async def restarted_when_dead(around: Platform, faults: str) -> AsyncIterator[No
 @pytest.mark.parametrize("point", ["registry.before_log_put", "registry.before_log_kept"])
 async def test_killed_while_it_packs_lines_each_is_there_once(around: Platform, point: str) -> None:
     run = around.scheduler.grant()
-    kept = "SELECT coalesce(sum(lines), 0) FROM registry.log_object WHERE trial = $1 AND state = 'kept'"
-    rest = "SELECT count(*) FROM registry.log_object WHERE trial = $1 AND state <> 'kept'"
+    kept = "SELECT coalesce(sum(lines), 0) FROM registry.log_object WHERE trial = $1 AND state = 'stored'"
+    rest = "SELECT count(*) FROM registry.log_object WHERE trial = $1 AND state <> 'stored'"
 
     async def is_packed() -> bool:
         return await around.count(kept, run.trial) == 100 and not await around.count(rest, run.trial)

@@ -19,12 +19,12 @@ from tests.integration.registry.platform import OTHER_TENANT, Platform, Registry
 from tests.integration.registry.scheduling import CLOCK, Run
 from tests.support.waiting import eventually
 
-KEPT = "SELECT count(*) FROM registry.log_object WHERE state = 'kept' AND trial = $1"
+KEPT = "SELECT count(*) FROM registry.log_object WHERE state = 'stored' AND trial = $1"
 CHUNKS = "SELECT coalesce(sum(lines), 0) FROM registry.log_chunk WHERE trial = $1"
 QUICK = {
-    "MUSTER_REGISTRY__LOG_OBJECT_LETTERS": "2000",
-    "MUSTER_REGISTRY__LOG_REST_LETTERS": "1",
-    "MUSTER_REGISTRY__LOG_REST_AFTER_S": "0",
+    "MUSTER_REGISTRY__LOG_OBJECT_BYTES": "2000",
+    "MUSTER_REGISTRY__LOG_REMAINDER_BYTES": "1",
+    "MUSTER_REGISTRY__LOG_REMAINDER_AFTER_S": "0",
     "MUSTER_REGISTRY__LOG_PACK_EVERY_S": "0.1",
     "MUSTER_REGISTRY__RETAIN_EVERY_S": "0.2",
     "MUSTER_REGISTRY__UNUSED_EVERY_S": "0.2",
@@ -75,26 +75,28 @@ async def test_objects_of_earlier_versions_are_searched(around: Platform, packin
     run = await written(around, 500)
     await eventually(lambda: is_packed(around, run))
     rows = await around.rows(
-        "SELECT id, tenant, part_bits, part_slices, part_grams FROM registry.log_object WHERE trial = $1 ORDER BY first",
+        "SELECT id, tenant, filter_bits, filter_slices, ngram_filter FROM registry.log_object WHERE trial = $1 ORDER BY first",
         run.trial,
     )
     oldest, *others = rows
-    shared, bits = uuid4(), others[0]["part_bits"]
-    sharing = [row for row in others if (row["part_slices"], row["part_bits"]) == (1, bits)]
+    shared, bits = uuid4(), others[0]["filter_bits"]
+    sharing = [row for row in others if (row["filter_slices"], row["filter_bits"]) == (1, bits)]
     assert len(sharing) > 1
-    places = [np.unpackbits(np.frombuffer(row["part_grams"], np.uint8), bitorder="little") for row in sharing]
+    places = [
+        np.unpackbits(np.frombuffer(row["ngram_filter"], np.uint8), bitorder="little") for row in sharing
+    ]
     await around.rows(
-        "INSERT INTO registry.log_filter (id, tenant, bits, width, grams) VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO registry.log_filter (id, tenant, bits, width, ngram_filter) VALUES ($1, $2, $3, $4, $5)",
         *(shared, run.tenant, bits, len(sharing), np.stack(places, axis=1).tobytes()),
     )
     for begin, row in enumerate(sharing):
         await around.rows(
-            "UPDATE registry.log_object SET shared_filter = $2, shared_from = $3, part_grams = NULL WHERE id = $1",
+            "UPDATE registry.log_object SET shared_filter = $2, shared_from = $3, ngram_filter = NULL WHERE id = $1",
             *(row["id"], shared, begin),
         )
     await around.rows(
-        "UPDATE registry.log_object SET part_grams = NULL, part_bits = NULL, part_slices = NULL, part_lines = NULL,"
-        " part_offsets = NULL WHERE id = $1",
+        "UPDATE registry.log_object SET ngram_filter = NULL, filter_bits = NULL, filter_slices = NULL, batch_lines = NULL,"
+        " batch_offsets = NULL WHERE id = $1",
         oldest["id"],
     )
     for number in (7, 250, 500):

@@ -190,5 +190,7 @@ async def _stale(around: Platform, run: Run) -> bool:
 
 async def _ended(around: Platform, run: Run) -> bool:
     return bool(
-        await around.count("SELECT count(*) FROM registry.run WHERE id = $1 AND ending = 'ordinary'", run.id)
+        await around.count(
+            "SELECT count(*) FROM registry.run WHERE id = $1 AND termination = 'ordinary'", run.id
+        )
     )

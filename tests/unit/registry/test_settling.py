@@ -48,13 +48,13 @@ def test_time_counts_while_a_next_run_waits_and_the_store_responds(
 
 def test_a_next_run_that_waited_long_enough_cuts_all_uploads_short() -> None:
     decision = judge_open(OPEN, Wait(LIMIT), LIMIT, lost_workers=(), silent=(), responds=True)
-    assert set(decision.abandoned) == {1, 2} and decision.delayed is None
+    assert set(decision.abandoned) == {1, 2} and decision.delay_reason is None
 
 
 def test_a_lost_worker_takes_what_it_still_had_to_send() -> None:
     decision = judge_open(OPEN, Wait(), LIMIT, lost_workers={"b"}, silent=(), responds=True)
     assert decision.abandoned == {2: "worker b is lost for good and had not uploaded it"}
-    assert decision.delayed == "1 checkpoint is not stored yet: worker a still has to upload"
+    assert decision.delay_reason == "1 checkpoint is not stored yet: worker a still has to upload"
 
 
 def test_what_is_sent_in_full_is_lost_with_the_last_worker_that_could_ask_for_its_commit() -> None:
@@ -76,4 +76,4 @@ def test_what_is_sent_in_full_is_lost_with_the_last_worker_that_could_ask_for_it
 def test_what_is_waited_for_is_told(silent: tuple[str, ...], responds: bool, why: str) -> None:
     almost = Wait(LIMIT - timedelta(milliseconds=1))
     decision = judge_open(OPEN, almost, LIMIT, lost_workers=(), silent=silent, responds=responds)
-    assert (decision.abandoned, decision.delayed) == ({}, f"2 checkpoints are not stored yet: {why}")
+    assert (decision.abandoned, decision.delay_reason) == ({}, f"2 checkpoints are not stored yet: {why}")

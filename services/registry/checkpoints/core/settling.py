@@ -54,10 +54,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision on a run's open checkpoints. `abandoned`: reasons by number. `delayed`: why the others are not stored yet."""
+    """The decision on a run's open checkpoints. `abandoned`: reasons by number. `delay_reason`: why the others are not stored yet."""
 
     abandoned: dict[int, str]
-    delayed: str | None
+    delay_reason: str | None
 
 
 def judge_open(

@@ -13,15 +13,15 @@ def has_shard(shard_workers: Collection[str] | None, worker: str) -> bool:
 
 
 def awaited_by_chief(
-    parts: Collection[str], chief: str, sent: Collection[str], waits_for: Collection[str]
+    parts: Collection[str], chief: str, sent: Collection[str], pending_workers: Collection[str]
 ) -> list[str]:
     """Return the workers that must still commit after the chief's announcement: all except those that already have."""
-    done = set(sent) - set(waits_for)
+    done = set(sent) - set(pending_workers)
     return sorted({*(set(parts) - done), chief})
 
 
 def awaited_by_member(
-    parts: Collection[str], chief: str, worker: str, waits_for: Collection[str] | None
+    parts: Collection[str], chief: str, worker: str, pending_workers: Collection[str] | None
 ) -> list[str]:
-    """Return the same after another worker's announcement. `waits_for` None: it is the first one. A new announcement needs a new commit."""
-    return sorted({*parts, chief, worker} if waits_for is None else {*waits_for, worker})
+    """Return the same after another worker's announcement. `pending_workers` None: it is the first one. A new announcement needs a new commit."""
+    return sorted({*parts, chief, worker} if pending_workers is None else {*pending_workers, worker})

@@ -53,15 +53,15 @@ class CheckpointRow:
     attempts: int
     files: int
     size_bytes: int
-    waits_for: tuple[str, ...]
+    pending_workers: tuple[str, ...]
     metadata: Mapping[str, Any]
     reason: str | None
     created_at: datetime
     changed_at: datetime
-    parts: tuple[str, ...] | None = None
-    takes: int = 0
+    shard_workers: tuple[str, ...] | None = None
+    upload_rounds: int = 0
     """How often objects were created for it that only a commit makes permanent."""
-    is_clean: bool = False
+    is_fully_recorded: bool = False
     """All of its stored objects are recorded: deletion need not list the store."""
 
 
@@ -169,7 +169,7 @@ async def move_many(
 async def save_part(
     connection: AsyncConnection,
     checkpoint: UUID,
-    waits_for: Sequence[str],
+    pending_workers: Sequence[str],
     metadata: Mapping[str, object],
     is_taken_anew: bool,
 ) -> None:
@@ -178,9 +178,9 @@ async def save_part(
         update(checkpoints)
         .where(checkpoints.c.id == checkpoint)
         .values(
-            waits_for=list(waits_for),
+            pending_workers=list(pending_workers),
             metadata=dict(metadata),
-            takes=checkpoints.c.takes + int(is_taken_anew),
+            upload_rounds=checkpoints.c.upload_rounds + int(is_taken_anew),
         )
     )
 
@@ -194,16 +194,18 @@ async def save_metadata(
 
 
 async def save_parts(
-    connection: AsyncConnection, checkpoint: CheckpointRow, step: int, parts: Sequence[str]
+    connection: AsyncConnection, checkpoint: CheckpointRow, step: int, shard_workers: Sequence[str]
 ) -> set[str]:
     """Store the workers and step of a locked checkpoint, delete files of other workers or steps, and return which workers sent files."""
-    kept = parts if step == checkpoint.step else ()
+    kept = shard_workers if step == checkpoint.step else ()
     files = checkpoint_files.c
     others = delete(checkpoint_files).where(files.checkpoint == checkpoint.id, files.worker.not_in(kept))
     leaves = int(bool((await connection.execute(others)).rowcount))
     changed = update(checkpoints).where(checkpoints.c.id == checkpoint.id)
-    takes = checkpoints.c.takes + leaves
-    await connection.execute(changed.values(step=step, parts=list(parts), takes=takes))
+    upload_rounds = checkpoints.c.upload_rounds + leaves
+    await connection.execute(
+        changed.values(step=step, shard_workers=list(shard_workers), upload_rounds=upload_rounds)
+    )
     sent = select(files.worker).where(files.checkpoint == checkpoint.id).distinct()
     return set(await connection.scalars(sent))
 
@@ -247,7 +249,7 @@ async def load_left(connection: AsyncConnection, before: datetime, limit: int) -
         select(checkpoints)
         .where(
             checkpoints.c.state.in_((CheckpointStatus.abandoned, CheckpointStatus.corrupt)),
-            checkpoints.c.is_clean.is_(False),
+            checkpoints.c.is_fully_recorded.is_(False),
         )
         .where(checkpoints.c.changed_at < before)
         .order_by(checkpoints.c.changed_at)
@@ -256,9 +258,11 @@ async def load_left(connection: AsyncConnection, before: datetime, limit: int) -
     return [_checkpoint(row) for row in rows]
 
 
-async def save_clean(connection: AsyncConnection, checkpoint: UUID) -> None:
+async def save_fully_recorded(connection: AsyncConnection, checkpoint: UUID) -> None:
     """Record that no unrecorded objects of the checkpoint remain; its state is unchanged."""
-    await connection.execute(update(checkpoints).where(checkpoints.c.id == checkpoint).values(is_clean=True))
+    await connection.execute(
+        update(checkpoints).where(checkpoints.c.id == checkpoint).values(is_fully_recorded=True)
+    )
 
 
 async def load_deleting(connection: AsyncConnection, limit: int) -> list[CheckpointRow]:
@@ -275,6 +279,6 @@ async def load_deleting(connection: AsyncConnection, limit: int) -> list[Checkpo
 def _checkpoint(row: Any) -> CheckpointRow:
     values = {name: row._mapping[name] for name in CheckpointRow.__dataclass_fields__}
     values["state"] = CheckpointStatus(values["state"])
-    values["waits_for"] = tuple(values["waits_for"] or ())
-    values["parts"] = None if values["parts"] is None else tuple(values["parts"])
+    values["pending_workers"] = tuple(values["pending_workers"] or ())
+    values["shard_workers"] = None if values["shard_workers"] is None else tuple(values["shard_workers"])
     return CheckpointRow(**values)

@@ -26,7 +26,7 @@ class PendingRun:
         is_waited_for: Whether the trial's next run waits for its checkpoints.
         workers: Workers of its gang, the chief first.
         limit: The experiment's `upload_timeout`.
-        delayed: The last published reason why its checkpoints are not stored yet.
+        delay_reason: The last published reason why its checkpoints are not stored yet.
     """
 
     tenant: UUID
@@ -41,7 +41,7 @@ class PendingRun:
     workers: tuple[str, ...]
     limit: timedelta
     wait: Wait
-    delayed: str | None
+    delay_reason: str | None
 
 
 async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingRun]:
@@ -53,20 +53,20 @@ async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingR
     )
     announced = func.coalesce(runs.c.announced, 0)
     is_over = or_(
-        runs.c.ending != RunEnding.ordinary, trials.c.newest_token > runs.c.token, settled >= announced
+        runs.c.termination != RunEnding.ordinary, trials.c.newest_token > runs.c.token, settled >= announced
     ).label("is_over")
     # Runs that ended before these columns existed have no values: assume that their next run waits.
     waits = or_(
         runs.c.request.is_(None),
         and_(
-            or_(trials.c.wanted.is_(None), trials.c.wanted == DesiredState.RUN.value),
+            or_(trials.c.desired_state.is_(None), trials.c.desired_state == DesiredState.RUN.value),
             or_(runs.c.is_requeued, trials.c.request > runs.c.request),
         ),
     )
     found = await connection.execute(
         select(
             *(runs.c.tenant, runs.c.trial, runs.c.experiment, runs.c.id, runs.c.number, runs.c.token),
-            *(runs.c.workers, runs.c.responsive_s, runs.c.store_seen_at, runs.c.delayed),
+            *(runs.c.workers, runs.c.responsive_s, runs.c.store_seen_at, runs.c.delay_reason),
             announced.label("announced"),
             is_over,
             case((waits, True), else_=False).label("is_waited_for"),
@@ -91,7 +91,7 @@ async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingR
             workers=tuple(row.workers or ()),
             limit=timedelta(seconds=row.limit_s),
             wait=Wait(timedelta(seconds=row.responsive_s), row.store_seen_at),
-            delayed=row.delayed,
+            delay_reason=row.delay_reason,
         )
         for row in found
     ]
@@ -102,28 +102,30 @@ async def load_open(
 ) -> Mapping[UUID, tuple[OpenCheckpoint, ...]]:
     """Return the open checkpoints of these runs, including announced ones without a row: their chief holds them."""
     rows = await connection.execute(
-        select(checkpoints.c.run, checkpoints.c.number, checkpoints.c.state, checkpoints.c.waits_for).where(
-            checkpoints.c.run.in_([run.id for run in pending])
-        )
+        select(
+            checkpoints.c.run, checkpoints.c.number, checkpoints.c.state, checkpoints.c.pending_workers
+        ).where(checkpoints.c.run.in_([run.id for run in pending]))
     )
     known: defaultdict[UUID, dict[int, tuple[CheckpointStatus, tuple[str, ...]]]] = defaultdict(dict)
     for row in rows:
-        known[row.run][row.number] = CheckpointStatus(row.state), tuple(row.waits_for or ())
+        known[row.run][row.number] = CheckpointStatus(row.state), tuple(row.pending_workers or ())
     return {run.id: _open_of(run, known[run.id]) for run in pending}
 
 
-async def save_wait(connection: AsyncConnection, run: UUID, wait: Wait, delayed: str | None) -> None:
+async def save_wait(connection: AsyncConnection, run: UUID, wait: Wait, delay_reason: str | None) -> None:
     """Store how long the next run has waited, and the published reason."""
     changed = update(runs).where(runs.c.id == run)
     await connection.execute(
         changed.values(
-            responsive_s=wait.responsive.total_seconds(), store_seen_at=wait.seen_at, delayed=delayed
+            responsive_s=wait.responsive.total_seconds(),
+            store_seen_at=wait.seen_at,
+            delay_reason=delay_reason,
         )
     )
 
 
 async def save_worker(connection: AsyncConnection, worker: str, version: int, state: str) -> None:
-    """Store the newest state of a worker: `here`, `silent` or `gone`."""
+    """Store the newest state of a worker: `responding`, `silent` or `removed`."""
     row = insert(workers).values(worker=worker, version=version, state=state)
     newer = {"version": row.excluded.version, "state": row.excluded.state}
     await connection.execute(
@@ -137,7 +139,7 @@ async def load_away(connection: AsyncConnection, names: Collection[str]) -> dict
     """Return those of the workers that do not respond, with their states."""
     rows = await connection.execute(
         select(workers.c.worker, workers.c.state).where(
-            workers.c.worker.in_(names), workers.c.state != "here"
+            workers.c.worker.in_(names), workers.c.state != "responding"
         )
     )
     return {row.worker: row.state for row in rows}
@@ -149,9 +151,9 @@ def _open_of(
     chief = run.workers[:1]
     found = {
         number: OpenCheckpoint(number, (), run.workers)
-        if state is CheckpointStatus.committing and not waits_for
-        else OpenCheckpoint(number, waits_for or chief)
-        for number, (state, waits_for) in known.items()
+        if state is CheckpointStatus.committing and not pending_workers
+        else OpenCheckpoint(number, pending_workers or chief)
+        for number, (state, pending_workers) in known.items()
         if state in OPEN
     }
     unannounced = {

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.logs.core.lines import IncomingLine, Row
 from services.registry.retention.store import LOG_DAYS, with_rules
-from services.registry.store.report_tables import log_chunks, log_heads
+from services.registry.store.report_tables import log_chunks, log_positions
 from services.registry.store.tables import experiments, trials
 from shared.database.driver import AsyncpgDriver
 
@@ -93,7 +93,9 @@ async def save_chunks(
 
 async def load_head(connection: AsyncConnection, trial: UUID) -> int:
     """Return the number that the trial's next line will get."""
-    head: int | None = await connection.scalar(select(log_heads.c.next).where(log_heads.c.trial == trial))
+    head: int | None = await connection.scalar(
+        select(log_positions.c.next).where(log_positions.c.trial == trial)
+    )
     return head or 1
 
 
@@ -143,9 +145,9 @@ def _pack(lines: Sequence[IncomingLine]) -> bytes:
 
 
 _HEADS = """
-INSERT INTO registry.log_position AS h (tenant, trial, next, letters)
-SELECT $1, t.trial, t.lines + 1, t.letters FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS t(trial, lines, letters)
-ON CONFLICT (trial) DO UPDATE SET next = h.next + excluded.next - 1, letters = h.letters + excluded.letters
+INSERT INTO registry.log_position AS h (tenant, trial, next, unpacked_bytes)
+SELECT $1, t.trial, t.lines + 1, t.unpacked_bytes FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS t(trial, lines, unpacked_bytes)
+ON CONFLICT (trial) DO UPDATE SET next = h.next + excluded.next - 1, unpacked_bytes = h.unpacked_bytes + excluded.unpacked_bytes
 RETURNING trial, next
 """
 _CHUNKS = """

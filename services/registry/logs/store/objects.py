@@ -38,18 +38,18 @@ from services.registry.logs.core.lines import Layout, Packed
 from services.registry.logs.core.matching import LineQuery, Matcher
 from services.registry.logs.core.ngram_filter import slice_of, slices_with
 from services.registry.retention.store import LOG_DAYS, with_rules
-from services.registry.store.report_tables import log_chunks, log_filters, log_heads, log_objects
+from services.registry.store.report_tables import log_chunks, log_filters, log_objects, log_positions
 from services.registry.store.tables import experiments, trials
 from shared.database.statements import among, rows_given
 
 
 @dataclass(frozen=True, slots=True)
 class PackableTrial:
-    """A trial whose oldest chunks may be packed. `packed`: the first unpacked line."""
+    """A trial whose oldest chunks may be packed, from line `first_unpacked`."""
 
     tenant: UUID
     trial: UUID
-    packed: int
+    first_unpacked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,11 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class TrialLog:
-    """Where a trial's lines are: those below `packed` in these objects, the others in chunks. `next`: the next line's number."""
+    """Where a trial's lines are: those below `first_unpacked` in these objects, the others in chunks. `next`: the next line's number."""
 
     trial: UUID
     next: int
-    packed: int
+    first_unpacked: int
     objects: tuple[StoredObject, ...]
 
 
@@ -112,13 +112,15 @@ async def load_due(
     connection: AsyncConnection, min_bytes: int, rest: int, over_since: datetime, limit: int
 ) -> list[PackableTrial]:
     """Return trials with at least `min_bytes` bytes of text in chunks, and those that ended by then with at least `rest` bytes."""
-    heads = log_heads.c
+    heads = log_positions.c
     is_over = (trials.c.id == heads.trial) & trials.c.is_final & (trials.c.final_at < over_since)
     due = (
-        select(heads.tenant, heads.trial, heads.packed)
-        .select_from(log_heads.outerjoin(trials, is_over))
-        .where((heads.letters >= min_bytes) | (heads.letters >= rest) & trials.c.id.is_not(None))
-        .order_by(heads.letters.desc())
+        select(heads.tenant, heads.trial, heads.first_unpacked)
+        .select_from(log_positions.outerjoin(trials, is_over))
+        .where(
+            (heads.unpacked_bytes >= min_bytes) | (heads.unpacked_bytes >= rest) & trials.c.id.is_not(None)
+        )
+        .order_by(heads.unpacked_bytes.desc())
         .limit(limit)
     )
     return [PackableTrial(*row) for row in await connection.execute(due)]
@@ -128,7 +130,7 @@ async def begin_attempt(connection: AsyncConnection, attempt: PackAttempt, now: 
     """Record the intent; False if another attempt is in progress."""
     due = attempt.due
     made = insert(log_objects).values(
-        id=attempt.id, tenant=due.tenant, trial=due.trial, first=due.packed, created_at=now
+        id=attempt.id, tenant=due.tenant, trial=due.trial, first=due.first_unpacked, created_at=now
     )
     made = made.on_conflict_do_nothing()
     return (await connection.execute(made.returning(log_objects.c.id))).first() is not None
@@ -136,17 +138,19 @@ async def begin_attempt(connection: AsyncConnection, attempt: PackAttempt, now: 
 
 async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, packed: Packed) -> None:
     """Replace the chunks by the object. Raises LookupError if the attempt is no longer valid: roll back."""
-    trial, first = attempt.due.trial, attempt.due.packed
+    trial, first = attempt.due.trial, attempt.due.first_unpacked
     content, grams = packed.about, packed.grams
     following = first + content.lines
-    heads = log_heads.c
-    left = case((heads.next == following, 0), else_=func.greatest(0, heads.letters - content.text_bytes))
-    passed = _advance(attempt.due).values(packed=following, letters=left)
+    heads = log_positions.c
+    left = case(
+        (heads.next == following, 0), else_=func.greatest(0, heads.unpacked_bytes - content.text_bytes)
+    )
+    passed = _advance(attempt.due).values(first_unpacked=following, unpacked_bytes=left)
     kept = (
         update(log_objects)
         .where(log_objects.c.id == attempt.id, log_objects.c.state == "writing")
         .values(
-            state="kept",
+            state="stored",
             lines=content.lines,
             size_bytes=len(packed.content),
             text_bytes=content.text_bytes,
@@ -155,11 +159,11 @@ async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, pack
             runs=content.runs,
             ranks=content.ranks,
             levels=content.levels,
-            part_bits=grams.bits,
-            part_slices=grams.slices,
-            part_grams=grams.filter,
-            part_lines=packed.layout.part_lines,
-            part_offsets=packed.layout.offsets,
+            filter_bits=grams.bits,
+            filter_slices=grams.slices,
+            ngram_filter=grams.filter,
+            batch_lines=packed.layout.part_lines,
+            batch_offsets=packed.layout.offsets,
         )
     )
     for change in (passed, kept):
@@ -173,9 +177,9 @@ async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, pack
 async def skip_lines(connection: AsyncConnection, due: PackableTrial, following: int | None) -> None:
     """Continue after deleted lines; if none is left (None), at the trial's next line."""
     if following is None:
-        await connection.execute(_advance(due).values(packed=log_heads.c.next, letters=0))
+        await connection.execute(_advance(due).values(first_unpacked=log_positions.c.next, unpacked_bytes=0))
     else:
-        await connection.execute(_advance(due).values(packed=following))
+        await connection.execute(_advance(due).values(first_unpacked=following))
 
 
 async def give_up(connection: AsyncConnection, attempt: UUID) -> None:
@@ -196,7 +200,7 @@ async def mark_deleting(
     objects = log_objects.c
     is_going = (objects.state == "writing") & (objects.created_at < now - attempt_for)
     if older_than is not None:
-        is_going |= (objects.state == "kept") & (objects.until_ms < int(older_than.timestamp() * 1000))
+        is_going |= (objects.state == "stored") & (objects.until_ms < int(older_than.timestamp() * 1000))
     await connection.execute(update(log_objects).where(is_going).values(state="deleting"))
     going = select(objects.id, objects.tenant, objects.trial, objects.first, objects.lines)
     rows = await connection.execute(going.where(objects.state == "deleting").limit(limit))
@@ -213,9 +217,9 @@ async def mark_expired_deleting(connection: AsyncConnection, now: datetime) -> N
     outdated = (
         select(aged.c.id)
         .select_from(with_rules(of_experiment, aged.c.tenant))
-        .where(aged.c.state == "kept", aged.c.until_ms < oldest_ms)
+        .where(aged.c.state == "stored", aged.c.until_ms < oldest_ms)
     )
-    going = update(log_objects).where(log_objects.c.state == "kept", log_objects.c.id.in_(outdated))
+    going = update(log_objects).where(log_objects.c.state == "stored", log_objects.c.id.in_(outdated))
     await connection.execute(going.values(state="deleting"))
 
 
@@ -235,10 +239,10 @@ async def load_logs(
     connection: AsyncConnection, after: Mapping[UUID, int], matcher: Matcher
 ) -> list[TrialLog]:
     """Return where the lines of trials after the given ones are, in the order of the trials; objects that cannot match are left out."""
-    given = rows_given([log_heads.c.trial, column("line", BigInteger)], after.items(), numbered="place")
-    heads, objects = log_heads.c, log_objects.c
+    given = rows_given([log_positions.c.trial, column("line", BigInteger)], after.items(), numbered="place")
+    heads, objects = log_positions.c, log_objects.c
     joined = (
-        given.join(log_heads, heads.trial == given.c.trial)
+        given.join(log_positions, heads.trial == given.c.trial)
         .outerjoin(
             log_objects,
             and_(
@@ -250,9 +254,9 @@ async def load_logs(
         .outerjoin(log_filters, log_filters.c.id == objects.shared_filter)
     )
     of_object = (objects.id, objects.tenant, objects.first, objects.lines, objects.shared_filter)
-    of_parts = (objects.part_lines, objects.part_offsets, objects.part_bits, objects.part_slices)
+    of_parts = (objects.batch_lines, objects.batch_offsets, objects.filter_bits, objects.filter_slices)
     logs = (
-        select(heads.trial, heads.next, heads.packed, *of_object, *of_parts)
+        select(heads.trial, heads.next, heads.first_unpacked, *of_object, *of_parts)
         .add_columns(_filter_bytes(matcher.hashes).label("filter_bytes"))
         .select_from(joined)
         .order_by(given.c.place, objects.first)
@@ -260,7 +264,7 @@ async def load_logs(
     found: dict[UUID, TrialLog] = {}
     parts: dict[UUID, list[StoredObject]] = defaultdict(list)
     for row in await connection.execute(logs):
-        found[row.trial] = TrialLog(row.trial, row.next, row.packed, ())
+        found[row.trial] = TrialLog(row.trial, row.next, row.first_unpacked, ())
         if row.id is not None and (stored := _object(row, matcher.hashes)).slices != 0:
             parts[row.trial].append(stored)
     return [replace(one, objects=tuple(parts[one.trial])) for one in found.values()]
@@ -276,7 +280,7 @@ async def load_search_positions(
     """Return the start positions of the next logs, beginning with `begin`'s: newer experiments first, then by trial number."""
     number = func.coalesce(trials.c.number, 0)
     positions = select(trials.c.experiment, number, trials.c.id).join(
-        log_heads, log_heads.c.trial == trials.c.id
+        log_positions, log_positions.c.trial == trials.c.id
     )
     if of_experiments is not None:
         positions = positions.where(among(trials.c.experiment, of_experiments))
@@ -293,13 +297,15 @@ async def load_search_positions(
 
 def _advance(due: PackableTrial) -> Update:
     """Update the head of a trial unless another attempt has moved it meanwhile."""
-    return update(log_heads).where(log_heads.c.trial == due.trial, log_heads.c.packed == due.packed)
+    return update(log_positions).where(
+        log_positions.c.trial == due.trial, log_positions.c.first_unpacked == due.first_unpacked
+    )
 
 
 def _conditions(wanted: LineQuery) -> list[ColumnElement[bool]]:
     """Return the conditions for objects that may have matching lines."""
     objects = log_objects.c
-    conditions = [objects.state == "kept"]
+    conditions = [objects.state == "stored"]
     if wanted.run is not None:
         conditions.append(literal(wanted.run, BigInteger) == any_(objects.runs))
     if wanted.rank is not None:
@@ -317,26 +323,26 @@ def _filter_bytes(hashes: Sequence[int]) -> ScalarSelect[Any]:
     """Return an object's filter bytes at the position of each hash, from its own filter or from an older shared one."""
     objects, shared = log_objects.c, log_filters.c
     asked = rows_given([column("hash", BigInteger)], [(each,) for each in hashes], numbered="place")
-    place = asked.c.hash.bitwise_rshift(32 - objects.part_bits)
-    own = (place * objects.part_slices).bitwise_rshift(literal(3, Integer))
+    place = asked.c.hash.bitwise_rshift(32 - objects.filter_bits)
+    own = (place * objects.filter_slices).bitwise_rshift(literal(3, Integer))
     begin = case((shared.id.is_(None), own), else_=place * shared.width + objects.shared_from)
-    filter_ = func.coalesce(objects.part_grams, shared.grams)
-    width = func.greatest(1, objects.part_slices.bitwise_rshift(3))
+    filter_ = func.coalesce(objects.ngram_filter, shared.ngram_filter)
+    width = func.greatest(1, objects.filter_slices.bitwise_rshift(3))
     found = func.substr(filter_, cast(begin, Integer) + 1, width)
     found_bytes = func.array_agg(aggregate_order_by(found, asked.c.place), type_=ARRAY(LargeBinary))
     return select(found_bytes).correlate(log_objects, log_filters).scalar_subquery()
 
 
 def _object(row: Row[*tuple[Any, ...]], hashes: Sequence[int]) -> StoredObject:
-    layout = Layout(row.part_lines, tuple(row.part_offsets)) if row.part_offsets else None
+    layout = Layout(row.batch_lines, tuple(row.batch_offsets)) if row.batch_offsets else None
     stored = StoredObject(row.id, row.tenant, row.trial, row.first, row.lines, layout=layout)
     if (
         not row.filter_bytes or row.filter_bytes[0] is None
     ):  # no text to search for, or an object without a filter
         return stored
-    shape, shares = (row.part_bits, row.part_slices), row.shared_filter is not None
+    shape, shares = (row.filter_bits, row.filter_slices), row.shared_filter is not None
     slices = slices_with(hashes, row.filter_bytes, *shape, has_own_bytes=shares)
-    return replace(stored, slices=slices, of_slices=row.part_slices)
+    return replace(stored, slices=slices, of_slices=row.filter_slices)
 
 
 _DAY_MS = 86_400_000

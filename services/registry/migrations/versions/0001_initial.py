@@ -24,23 +24,23 @@ TENANT_TABLES = {
     # Trials as the searcher publishes them.
     "trial": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL,
-        newest_token bigint NOT NULL DEFAULT 0, wanted_version bigint NOT NULL DEFAULT 0,
+        newest_token bigint NOT NULL DEFAULT 0, request_version bigint NOT NULL DEFAULT 0,
         changed_version bigint NOT NULL DEFAULT 0, hyperparameters jsonb NOT NULL DEFAULT '{}', code_hash text,
         metric text, smaller_is_better boolean NOT NULL DEFAULT true, start_checkpoint uuid,
         upload_timeout_s double precision NOT NULL DEFAULT 300, is_final boolean NOT NULL DEFAULT false,
         final_at timestamptz, number int, state text, invalid boolean NOT NULL DEFAULT false,
         runs int NOT NULL DEFAULT 0, created_at timestamptz, ended_at timestamptz,
-        media_packs bigint NOT NULL DEFAULT 0, wanted text, request int)""",
+        media_packs bigint NOT NULL DEFAULT 0, desired_state text, request int)""",
     # Runs as the scheduler publishes them, their phases, and what their pending uploads wait for.
     "run": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, trial uuid NOT NULL, experiment uuid NOT NULL,
-        number int NOT NULL, token bigint NOT NULL, version bigint NOT NULL DEFAULT 0, ending text,
+        number int NOT NULL, token bigint NOT NULL, version bigint NOT NULL DEFAULT 0, termination text,
         ended_at timestamptz, announced int, is_settled boolean NOT NULL DEFAULT false,
         is_stale boolean NOT NULL DEFAULT false, resumed_from bigint, restored uuid, superseded_after bigint,
         first_day date NOT NULL DEFAULT current_date, granted_at timestamptz, slots double precision, outcome text,
         phases jsonb, request int, is_requeued boolean NOT NULL DEFAULT false, workers text[] NOT NULL DEFAULT '{}',
-        responsive_s double precision NOT NULL DEFAULT 0, store_seen_at timestamptz, delayed text)""",
-    # The next record of each report stream. A mark includes its run's fence, so that one UPDATE advances the mark and reads the fence under one row lock.
+        responsive_s double precision NOT NULL DEFAULT 0, store_seen_at timestamptz, delay_reason text)""",
+    # The next record of each report stream. A cursor includes its run's fence, so that one UPDATE advances the cursor and reads the fence under one row lock.
     "report_cursor": """(
         run uuid NOT NULL, worker text NOT NULL, stream text NOT NULL, tenant uuid NOT NULL,
         next bigint NOT NULL DEFAULT 1, is_stale boolean NOT NULL, superseded_after bigint,
@@ -65,7 +65,7 @@ TENANT_TABLES = {
     # Logs: newest lines in chunks, older ones in the object store with search filters.
     "log_position": """(
         trial uuid PRIMARY KEY, tenant uuid NOT NULL, next bigint NOT NULL DEFAULT 1,
-        packed bigint NOT NULL DEFAULT 1, letters bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70)""",
+        first_unpacked bigint NOT NULL DEFAULT 1, unpacked_bytes bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70)""",
     "log_chunk": """(
         day date NOT NULL, tenant uuid NOT NULL, trial uuid NOT NULL, first bigint NOT NULL, lines int NOT NULL,
         run_number int NOT NULL, body bytea NOT NULL) PARTITION BY RANGE (day)""",
@@ -74,45 +74,45 @@ TENANT_TABLES = {
         lines bigint NOT NULL DEFAULT 0, state text NOT NULL DEFAULT 'writing', size_bytes bigint NOT NULL DEFAULT 0,
         text_bytes bigint NOT NULL DEFAULT 0, since_ms bigint, until_ms bigint, runs bigint[], ranks bigint[],
         levels text[], grams_bits int, grams bytea, created_at timestamptz NOT NULL, slice_bits int, slices int,
-        sliced_grams bytea, part_lines bigint, part_offsets bigint[], part_bits int, part_slices int,
-        part_grams bytea, has_words boolean NOT NULL DEFAULT false, shared_filter uuid, shared_from int)""",
+        sliced_grams bytea, batch_lines bigint, batch_offsets bigint[], filter_bits int, filter_slices int,
+        ngram_filter bytea, has_words boolean NOT NULL DEFAULT false, shared_filter uuid, shared_from int)""",
     # Filters shared by several log objects.
     "log_filter": """(
-        id uuid PRIMARY KEY, tenant uuid NOT NULL, bits int NOT NULL, width int NOT NULL, grams bytea NOT NULL)""",
+        id uuid PRIMARY KEY, tenant uuid NOT NULL, bits int NOT NULL, width int NOT NULL, ngram_filter bytea NOT NULL)""",
     # Media: packs in the object store, and the catalogue of their items.
     "media_pack": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL, trial uuid NOT NULL, run uuid NOT NULL,
-        number bigint, state text NOT NULL DEFAULT 'sending', size_bytes bigint NOT NULL, sha256 text NOT NULL,
+        number bigint, state text NOT NULL DEFAULT 'uploading', size_bytes bigint NOT NULL, sha256 text NOT NULL,
         created_at timestamptz NOT NULL, workspace text)""",
     "media": """(
-        trial uuid NOT NULL, pack bigint NOT NULL, place int NOT NULL, tenant uuid NOT NULL, pack_id uuid NOT NULL,
+        trial uuid NOT NULL, pack bigint NOT NULL, position int NOT NULL, tenant uuid NOT NULL, pack_id uuid NOT NULL,
         run uuid NOT NULL, kind text NOT NULL, "group" text NOT NULL, name text NOT NULL, step bigint NOT NULL,
         time_ms bigint NOT NULL, content_type text NOT NULL, "offset" bigint NOT NULL, size_bytes bigint NOT NULL,
-        sha256 text NOT NULL, about jsonb NOT NULL, PRIMARY KEY (trial, pack, place))""",
-    # Checkpoints, their files, and the stored contents of files. `parts`: the workers that hold files, as listed by the gang's chief.
+        sha256 text NOT NULL, about jsonb NOT NULL, PRIMARY KEY (trial, pack, position))""",
+    # Checkpoints, their files, and the stored contents of files. `shard_workers`: the workers that hold files, as listed by the gang's chief.
     "checkpoint": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL, trial uuid NOT NULL, run uuid NOT NULL,
         run_number int NOT NULL, token bigint NOT NULL, number int NOT NULL, step bigint NOT NULL,
         state text NOT NULL, version bigint NOT NULL, attempts int NOT NULL DEFAULT 0, files int NOT NULL DEFAULT 0,
-        size_bytes bigint NOT NULL DEFAULT 0, waits_for text[] NOT NULL DEFAULT '{}',
+        size_bytes bigint NOT NULL DEFAULT 0, pending_workers text[] NOT NULL DEFAULT '{}',
         metadata jsonb NOT NULL DEFAULT '{}', reason text, created_at timestamptz NOT NULL,
-        changed_at timestamptz NOT NULL, parts text[], takes int NOT NULL DEFAULT 0,
-        is_clean boolean NOT NULL DEFAULT false, UNIQUE (run, number))""",
+        changed_at timestamptz NOT NULL, shard_workers text[], upload_rounds int NOT NULL DEFAULT 0,
+        is_fully_recorded boolean NOT NULL DEFAULT false, UNIQUE (run, number))""",
     "checkpoint_file": """(
         checkpoint uuid NOT NULL, path text NOT NULL, tenant uuid NOT NULL, worker text NOT NULL, key text NOT NULL,
         size_bytes bigint NOT NULL, sha256 text NOT NULL, PRIMARY KEY (checkpoint, path))""",
     "object": """(
         key text PRIMARY KEY, tenant uuid NOT NULL, sha256 text NOT NULL, size_bytes bigint NOT NULL,
-        state text NOT NULL DEFAULT 'kept', unused_since timestamptz, verified_at timestamptz, asked_at timestamptz,
-        claimed_until timestamptz)""",
+        state text NOT NULL DEFAULT 'stored', unused_since timestamptz, verified_at timestamptz,
+        verification_requested_at timestamptz, claimed_until timestamptz)""",
     # Code archives and other artifacts, and uploads that have not arrived.
     "artifact": """(
         tenant uuid NOT NULL, kind text NOT NULL, sha256 text NOT NULL, size_bytes bigint NOT NULL, key text NOT NULL,
-        created_at timestamptz NOT NULL, asked_at timestamptz, unused_since timestamptz,
+        created_at timestamptz NOT NULL, last_requested_at timestamptz, unused_since timestamptz,
         PRIMARY KEY (tenant, kind, sha256))""",
     "artifact_upload": """(
-        key text PRIMARY KEY, tenant uuid NOT NULL, asked_at timestamptz NOT NULL,
-        is_going boolean NOT NULL DEFAULT false)""",
+        key text PRIMARY KEY, tenant uuid NOT NULL, requested_at timestamptz NOT NULL,
+        is_deleting boolean NOT NULL DEFAULT false)""",
     # Models, their versions, and uses of versions: `kind` is inference, evaluation or similar, `reference` the consumer's id.
     "model": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, name text NOT NULL, key text NOT NULL, description text NOT NULL,
@@ -131,7 +131,7 @@ TENANT_TABLES = {
         id uuid PRIMARY KEY, tenant uuid NOT NULL, version uuid NOT NULL, kind text NOT NULL, reference text NOT NULL,
         by text NOT NULL, metadata jsonb NOT NULL DEFAULT '{}', at timestamptz NOT NULL,
         UNIQUE (version, kind, reference))""",
-    # Stored bytes and their limits, by tenant and workspace. A workspace counts each content once (`workspace_objects`).
+    # Stored bytes and their limits, by tenant and workspace. A workspace counts each content once (`workspace_object`).
     "storage": """(
         tenant uuid PRIMARY KEY, used_bytes bigint NOT NULL DEFAULT 0, maximum_bytes bigint,
         version bigint NOT NULL DEFAULT 0)""",
@@ -158,9 +158,9 @@ INDEXES = (
     "CREATE INDEX experiment_by_datasets ON registry.experiment USING gin (datasets jsonb_path_ops)",
     "CREATE INDEX experiment_by_code ON registry.experiment (tenant, code_hash) WHERE code_hash IS NOT NULL",
     "CREATE INDEX trial_by_experiment ON registry.trial (experiment)",
-    """CREATE INDEX trial_by_start ON registry.trial (start_checkpoint)
+    """CREATE INDEX trial_open_by_start_checkpoint ON registry.trial (start_checkpoint)
         WHERE start_checkpoint IS NOT NULL AND NOT is_final""",
-    "CREATE INDEX trial_by_start_ever ON registry.trial (start_checkpoint) WHERE start_checkpoint IS NOT NULL",
+    "CREATE INDEX trial_by_start_checkpoint ON registry.trial (start_checkpoint) WHERE start_checkpoint IS NOT NULL",
     "CREATE INDEX trial_by_code ON registry.trial (tenant, code_hash) WHERE code_hash IS NOT NULL",
     "CREATE INDEX run_by_trial ON registry.run (trial, number)",
     "CREATE INDEX run_to_settle ON registry.run (ended_at) WHERE ended_at IS NOT NULL AND NOT is_settled",
@@ -172,25 +172,26 @@ INDEXES = (
     "CREATE INDEX log_chunk_by_trial ON registry.log_chunk (trial, first)",
     # One attempt at a time per trial, and no line in two objects.
     "CREATE UNIQUE INDEX log_object_by_trial ON registry.log_object (trial, first) WHERE state <> 'deleting'",
-    "CREATE INDEX log_object_unsettled ON registry.log_object (created_at) WHERE state <> 'kept'",
-    "CREATE INDEX log_object_by_age ON registry.log_object (until_ms) WHERE state = 'kept'",
+    "CREATE INDEX log_object_unsettled ON registry.log_object (created_at) WHERE state <> 'stored'",
+    "CREATE INDEX log_object_by_age ON registry.log_object (until_ms) WHERE state = 'stored'",
     "CREATE INDEX log_object_sharing ON registry.log_object (shared_filter) WHERE shared_filter IS NOT NULL",
     """CREATE INDEX log_object_alone ON registry.log_object (trial)
-        WHERE state = 'kept' AND has_words AND shared_filter IS NULL""",
+        WHERE state = 'stored' AND has_words AND shared_filter IS NULL""",
     "CREATE UNIQUE INDEX media_pack_by_trial ON registry.media_pack (trial, number) WHERE number IS NOT NULL",
-    "CREATE INDEX media_pack_unsettled ON registry.media_pack (created_at) WHERE state <> 'kept'",
-    "CREATE INDEX media_pack_by_age ON registry.media_pack (experiment, created_at) WHERE state = 'kept'",
-    "CREATE INDEX media_by_kind ON registry.media (trial, kind, pack, place)",
+    "CREATE INDEX media_pack_unsettled ON registry.media_pack (created_at) WHERE state <> 'stored'",
+    "CREATE INDEX media_pack_by_age ON registry.media_pack (experiment, created_at) WHERE state = 'stored'",
+    "CREATE INDEX media_by_kind ON registry.media (trial, kind, pack, position)",
     "CREATE INDEX media_by_name ON registry.media (trial, name, step)",
     "CREATE INDEX checkpoint_by_trial ON registry.checkpoint (trial, token, step)",
     "CREATE INDEX checkpoint_by_experiment ON registry.checkpoint (experiment)",
     "CREATE INDEX checkpoint_to_delete ON registry.checkpoint (changed_at) WHERE state = 'deleting'",
     "CREATE INDEX checkpoint_file_by_key ON registry.checkpoint_file (key)",
-    "CREATE UNIQUE INDEX object_by_content ON registry.object (tenant, sha256, size_bytes) WHERE state = 'kept'",
+    "CREATE UNIQUE INDEX object_by_content ON registry.object (tenant, sha256, size_bytes) WHERE state = 'stored'",
     "CREATE INDEX object_unused ON registry.object (unused_since) WHERE unused_since IS NOT NULL",
-    "CREATE INDEX object_to_read ON registry.object (verified_at NULLS FIRST) WHERE state = 'kept'",
-    "CREATE INDEX object_asked ON registry.object (asked_at) WHERE asked_at IS NOT NULL AND state = 'kept'",
-    "CREATE INDEX artifact_upload_by_age ON registry.artifact_upload (asked_at)",
+    "CREATE INDEX object_to_verify ON registry.object (verified_at NULLS FIRST) WHERE state = 'stored'",
+    """CREATE INDEX object_to_verify_on_request ON registry.object (verification_requested_at)
+        WHERE verification_requested_at IS NOT NULL AND state = 'stored'""",
+    "CREATE INDEX artifact_upload_by_age ON registry.artifact_upload (requested_at)",
     # The name of a deleted model can be reused.
     "CREATE UNIQUE INDEX model_by_key ON registry.model (tenant, workspace, key) WHERE deleted_at IS NULL",
     "CREATE INDEX model_version_by_checkpoint ON registry.model_version (checkpoint)",
@@ -198,8 +199,8 @@ INDEXES = (
 # Chunks of points are compressed already. Filters stay uncompressed, so that a part of one can be read without the rest.
 UNCOMPRESSED = {
     "point_chunk": ("body", "rolled_up"),
-    "log_object": ("grams", "sliced_grams", "part_grams"),
-    "log_filter": ("grams",),
+    "log_object": ("grams", "sliced_grams", "ngram_filter"),
+    "log_filter": ("ngram_filter",),
 }
 
 

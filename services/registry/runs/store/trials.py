@@ -31,7 +31,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.runs.core.fencing import Fence, RunEnding
 from services.registry.series.core.supersede import RunStart
 from services.registry.series.store.series import supersede_summaries
-from services.registry.store.tables import experiments, marks, runs, trials, validations
+from services.registry.store.tables import experiments, report_cursors, runs, trials, validations
 from shared.database.statements import among, rows_given
 from shared.messages.runs import AllocationFacts, RunEnded
 from shared.messages.specs import WHOLE_SLOT
@@ -84,7 +84,7 @@ async def save_experiment_end(connection: AsyncConnection, rows: Sequence[Mappin
 
 async def save_wanted(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Store the definitions of trials; only newer versions apply."""
-    await _save_newer(connection, trials, "wanted_version", rows)
+    await _save_newer(connection, trials, "request_version", rows)
 
 
 async def save_changed(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
@@ -112,7 +112,7 @@ async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: d
         trial=facts.trial_id,
         number=facts.run_number,
         token=facts.token,
-        ending=RunEnding.lost if facts.stale and facts.token else None,
+        termination=RunEnding.lost if facts.stale and facts.token else None,
         first_day=now.date(),
     )
     await connection.execute(run.on_conflict_do_nothing())
@@ -124,7 +124,7 @@ async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: RunE
     changed = update(runs).where(runs.c.id == ended.run_id)
     await connection.execute(
         changed.values(
-            ending=ending,
+            termination=ending,
             ended_at=ended.ended_at,
             announced=ended.checkpoints,
             version=ended.version,
@@ -160,7 +160,7 @@ async def lock_trial(connection: AsyncConnection, trial: UUID) -> list[StoredRun
 
 async def save_fences(connection: AsyncConnection, trial: UUID, stale: Sequence[UUID]) -> None:
     """Mark these runs of a locked trial as stale, including their marks."""
-    for table, run in ((runs, runs.c.id), (marks, marks.c.run)):
+    for table, run in ((runs, runs.c.id), (report_cursors, report_cursors.c.run)):
         fresh = update(table).where(among(run, stale), table.c.is_stale.is_(False))
         await connection.execute(fresh.values(is_stale=True))
 
@@ -200,7 +200,7 @@ async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID,
     Marks are updated first. A batch in progress holds its mark's lock until its commit, so the summaries computed afterwards include it, or
     the batch sees the boundary.
     """
-    for table, run in ((marks, marks.c.run), (runs, runs.c.id)):
+    for table, run in ((report_cursors, report_cursors.c.run), (runs, runs.c.id)):
         given = rows_given([column("run", Uuid), column("step", BigInteger)], boundaries.items())
         bound = update(table).where(run == given.c.run).values(superseded_after=given.c.step)
         await connection.execute(bound)
@@ -220,7 +220,7 @@ async def _save_newer(
 
 
 def _stored(row: Row[Any], newest: int) -> StoredRun:
-    ending = RunEnding(row.ending) if row.ending else None
+    ending = RunEnding(row.termination) if row.termination else None
     return StoredRun(
         row.id,
         row.number,

@@ -21,7 +21,7 @@ from services.registry.series.core.steps import EVERY_STEP, Steps
 from services.registry.series.core.summary import Points, Summary, cut, merge, summarise_sorted
 from services.registry.series.core.supersede import choose_newest, is_repeated
 from services.registry.store.report_tables import point_chunks
-from services.registry.store.tables import marks, runs, series
+from services.registry.store.tables import report_cursors, runs, series
 from shared.database.driver import AsyncpgDriver, Row
 from shared.database.statements import among, rows_given
 
@@ -127,8 +127,8 @@ async def load_latest_positions(
         .order_by(reported.c.trial, reported.c.number.desc())
         .cte("newest")
     )
-    record = select(func.max(marks.c.next) - 1).where(
-        marks.c.run == newest.c.run, marks.c.stream == "reports"
+    record = select(func.max(report_cursors.c.next) - 1).where(
+        report_cursors.c.run == newest.c.run, report_cursors.c.stream == "reports"
     )
     latest = (
         select(

@@ -56,7 +56,7 @@ async def save_files(
     await connection.execute(
         update(checkpoints)
         .where(checkpoints.c.id == checkpoint)
-        .values(files=count, size_bytes=int(size_bytes), takes=checkpoints.c.takes + leaves)
+        .values(files=count, size_bytes=int(size_bytes), upload_rounds=checkpoints.c.upload_rounds + leaves)
     )
 
 

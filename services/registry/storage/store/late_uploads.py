@@ -7,26 +7,32 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.store.storage_tables import litter
+from services.registry.store.storage_tables import pending_prefix_cleanups
 from shared.database.statements import among
 
 AT_ONCE = 1000
 
 
-async def save_litter(connection: AsyncConnection, prefixes: Sequence[str], due_at: datetime) -> None:
+async def save_prefix_cleanups(
+    connection: AsyncConnection, prefixes: Sequence[str], due_at: datetime
+) -> None:
     """Have objects below these prefixes deleted after that time."""
-    made = insert(litter)
+    made = insert(pending_prefix_cleanups)
     known = made.on_conflict_do_update(index_elements=["prefix"], set_={"due_at": made.excluded.due_at})
     if prefixes:
         await connection.execute(known, [{"prefix": prefix, "due_at": due_at} for prefix in prefixes])
 
 
-async def load_litter(connection: AsyncConnection, now: datetime) -> list[str]:
+async def load_due_prefixes(connection: AsyncConnection, now: datetime) -> list[str]:
     """Return prefixes that are due."""
-    due = select(litter.c.prefix).where(litter.c.due_at <= now).limit(AT_ONCE)
+    due = (
+        select(pending_prefix_cleanups.c.prefix).where(pending_prefix_cleanups.c.due_at <= now).limit(AT_ONCE)
+    )
     return list(await connection.scalars(due))
 
 
 async def save_swept(connection: AsyncConnection, prefixes: Sequence[str]) -> None:
     """Forget these prefixes: nothing more arrives below them."""
-    await connection.execute(delete(litter).where(among(litter.c.prefix, prefixes)))
+    await connection.execute(
+        delete(pending_prefix_cleanups).where(among(pending_prefix_cleanups.c.prefix, prefixes))
+    )

@@ -60,7 +60,7 @@ async def find_known(connection: AsyncConnection, wanted: Iterable[Content]) -> 
         return {}
     rows = await connection.execute(
         select(objects.c.sha256, objects.c.size_bytes, objects.c.key)
-        .where(tuple_(objects.c.sha256, objects.c.size_bytes).in_(contents), objects.c.state == "kept")
+        .where(tuple_(objects.c.sha256, objects.c.size_bytes).in_(contents), objects.c.state == "stored")
         .order_by(objects.c.key)
         .with_for_update(read=True)
     )
@@ -129,8 +129,8 @@ async def ask_to_verify(
     keys = select(checkpoint_files.c.key).where(among(checkpoint_files.c.checkpoint, wanted))
     asked = (
         update(objects)
-        .where(objects.c.state == "kept", objects.c.key.in_(keys))
-        .values(asked_at=now)
+        .where(objects.c.state == "stored", objects.c.key.in_(keys))
+        .values(verification_requested_at=now)
         .returning(objects.c.size_bytes)
         .cte("asked")
     )
@@ -141,7 +141,9 @@ async def load_waiting(connection: AsyncConnection, experiment: UUID) -> tuple[i
     """Return number and bytes of requested objects that are not verified yet, of the experiment's saved checkpoints."""
     of_experiment = (checkpoints.c.experiment == experiment, checkpoints.c.state == CheckpointStatus.saved)
     waiting = select(objects.c.size_bytes).where(
-        objects.c.asked_at.is_not(None), objects.c.state == "kept", _HOLDING.where(*of_experiment).exists()
+        objects.c.verification_requested_at.is_not(None),
+        objects.c.state == "stored",
+        _HOLDING.where(*of_experiment).exists(),
     )
     return await _count(connection, waiting.subquery())
 
@@ -157,14 +159,18 @@ async def load_verified(connection: AsyncConnection, wanted: Sequence[UUID]) -> 
         .select_from(checkpoint_files.outerjoin(objects, objects.c.key == checkpoint_files.c.key))
         .where(among(checkpoint, wanted))
         .group_by(checkpoint)
-        .having(verified, func.count(objects.c.asked_at) == 0)
+        .having(verified, func.count(objects.c.verification_requested_at) == 0)
     )
     return dict((await connection.execute(whole)).tuples().all())
 
 
 async def claim_asked(connection: AsyncConnection, now: datetime, until: datetime) -> Unread | None:
     """Claim the object that was requested first; no other replica claims it before `until`."""
-    asked = select(objects.c.key).where(objects.c.asked_at.is_not(None)).order_by(objects.c.asked_at)
+    asked = (
+        select(objects.c.key)
+        .where(objects.c.verification_requested_at.is_not(None))
+        .order_by(objects.c.verification_requested_at)
+    )
     return await _claim(connection, asked, now, until)
 
 
@@ -181,8 +187,12 @@ async def claim_oldest(
 async def save_verified(connection: AsyncConnection, key: str, now: datetime, since: datetime) -> None:
     """Record that the object matches; it is read again if it was requested after `since`."""
     changed = update(objects).where(objects.c.key == key)
-    later = case((objects.c.asked_at > since, objects.c.asked_at), else_=None)
-    await connection.execute(changed.values(verified_at=now, asked_at=later, claimed_until=None))
+    later = case(
+        (objects.c.verification_requested_at > since, objects.c.verification_requested_at), else_=None
+    )
+    await connection.execute(
+        changed.values(verified_at=now, verification_requested_at=later, claimed_until=None)
+    )
 
 
 async def save_released(connection: AsyncConnection, checkpoints: Sequence[UUID], now: datetime) -> None:
@@ -241,7 +251,7 @@ async def _claim(
 ) -> Unread | None:
     """Claim the first one that is due and unclaimed."""
     is_free = objects.c.claimed_until.is_(None) | (objects.c.claimed_until < now)
-    first = due.where(objects.c.state == "kept", is_free).limit(1).with_for_update(skip_locked=True)
+    first = due.where(objects.c.state == "stored", is_free).limit(1).with_for_update(skip_locked=True)
     claimed = update(objects).where(objects.c.key == first.correlate(None).scalar_subquery())
     columns = objects.c.tenant, objects.c.key, objects.c.size_bytes, objects.c.sha256
     row = (await connection.execute(claimed.values(claimed_until=until).returning(*columns))).first()
