@@ -18,10 +18,10 @@ TABLES = """
         has_table_privilege('registry_tenant', c.oid, 'SELECT, UPDATE, DELETE') AS is_open
     FROM pg_class c WHERE c.relnamespace = 'registry'::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v')
 """
-OF_NO_TENANT = {"registry.alembic_version", "registry.gone", "registry.litter", "registry.workers"}
+OF_NO_TENANT = {"registry.alembic_version", "registry.tombstone", "registry.litter", "registry.workers"}
 """Besides the migrations' mark, ids of what was deleted and prefixes that are still to be emptied, which outlive their tenant; and the
 site's workers that are away."""
-READ_BY_ALL = {"registry.gone"}
+READ_BY_ALL = {"registry.tombstone"}
 """Each message that comes is held against these ids, under its tenant; they say nothing else."""
 
 
