@@ -4,7 +4,7 @@ from services.registry.checkpoints.handlers import (
     on_run_ended,
     on_worker_joined,
     on_worker_lost,
-    on_worker_lost_for_good,
+    on_worker_removed,
 )
 from services.registry.models.handlers.command_handler import handle_each
 from services.registry.models.handlers.models import create_model, delete_model, edit_model, set_alias
@@ -22,12 +22,12 @@ from services.registry.runs.handlers import (
     on_run_resized,
     on_submission,
     on_trial_changed,
-    on_trial_wanted,
+    on_trial_requested,
 )
 from services.registry.storage.handlers import on_storage_limit, on_workspace_storage_limit
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
-from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialRequested
 from shared.messages.limits import StorageLimitChanged, WorkspaceStorageLimitChanged
 from shared.messages.models import (
     CreateModel,
@@ -42,11 +42,11 @@ from shared.messages.models import (
     SetStage,
 )
 from shared.messages.runs import RunEnded, RunGranted, RunResized
-from shared.messages.workers import WorkerJoined, WorkerLost, WorkerLostForGood
+from shared.messages.workers import WorkerJoined, WorkerLost, WorkerRemoved
 
 EVENTS: Handlers = {
     SubmissionCommitted: on_submission,
-    TrialWanted: on_trial_wanted,
+    TrialRequested: on_trial_requested,
     RunGranted: on_run_granted,
     RunResized: on_run_resized,
     RunEnded: on_run_ended,
@@ -56,7 +56,7 @@ EVENTS: Handlers = {
     WorkspaceStorageLimitChanged: on_workspace_storage_limit,
     WorkerJoined: on_worker_joined,
     WorkerLost: on_worker_lost,
-    WorkerLostForGood: on_worker_lost_for_good,
+    WorkerRemoved: on_worker_removed,
 }
 COMMANDS: Handlers = {
     CreateModel: handle_each(create_model),

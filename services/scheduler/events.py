@@ -30,7 +30,7 @@ from shared.messages.pools import PoolCapacity, PoolDemand
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted, RunResized
 from shared.messages.specs import GangMember
-from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost, WorkerLostForGood
+from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost, WorkerRemoved
 
 TraceOf = Callable[[TrialId], dict[str, str]]
 
@@ -128,7 +128,7 @@ def member_of(share: GangShare) -> GangMember:
         slots=share.slots,
         address=share.address,
         slot_ids=share.slot_ids,
-        part=share.fraction,
+        fraction=share.fraction,
     )
 
 
@@ -224,7 +224,7 @@ def _lost(worker: Worker, reason: str, unit: Unit) -> WorkerLost:
     )
 
 
-def _removed(worker: Worker, reason: str, unit: Unit) -> WorkerLostForGood:
-    return WorkerLostForGood(
-        worker=worker.id, version=worker.version, pool=worker.pool, reason=reason, gone_at=unit.now
+def _removed(worker: Worker, reason: str, unit: Unit) -> WorkerRemoved:
+    return WorkerRemoved(
+        worker=worker.id, version=worker.version, pool=worker.pool, reason=reason, removed_at=unit.now
     )

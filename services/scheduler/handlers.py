@@ -36,7 +36,7 @@ from shared.messages.checkpoints import (
     CheckpointEvent,
     CheckpointSaved,
 )
-from shared.messages.experiments import OperationRefused, TrialWanted
+from shared.messages.experiments import OperationRefused, TrialRequested
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from shared.messages.limits import LimitsChanged
 from shared.messages.pools import EditPool
@@ -55,7 +55,7 @@ class Handlers:
 
     def events(self) -> Table:
         return {
-            TrialWanted: self.on_trial_wanted,
+            TrialRequested: self.on_trial_requested,
             CheckpointSaved: self.on_checkpoints,
             CheckpointAbandoned: self.on_checkpoints,
             CheckpointCorrupt: self.on_checkpoints,
@@ -74,7 +74,7 @@ class Handlers:
             DisableSlot: self.on_disable_slot,
         }
 
-    async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
+    async def on_trial_requested(self, unit: Unit, batch: list[Delivery[TrialRequested]]) -> None:
         stored = [_stored_request(delivery) for delivery in batch]
         await save_requests(unit.connection, stored)
         policies = await self._policies_of(unit, stored)
@@ -234,9 +234,9 @@ def _remove(cycle: Cycle, workers: list[WorkerId]) -> None:
         cycle.cluster.apply(on_removed(cycle.cluster, worker, cycle.clock.now()))
 
 
-def _stored_request(delivery: Delivery[TrialWanted]) -> StoredRequest:
+def _stored_request(delivery: Delivery[TrialRequested]) -> StoredRequest:
     message = delivery.message
-    level = (message.version, message.request, message.wanted, message.decide_at)
+    level = (message.version, message.request, message.desired_state, message.decide_at)
     tenant = delivery.envelope.tenant
     request = request_of(message.trial_id, tenant, message.experiment_id, level, message.spec)
     return StoredRequest(request, message.spec, delivery.envelope.trace.get("traceparent"))

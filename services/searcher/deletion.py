@@ -38,7 +38,7 @@ class SearcherDeletionOwner:
         trials = select(trial.c.id).where(trial.c.experiment == id_)
         return (
             *(rows_of(table, table.c.experiment == id_) for table in (journal, snapshot, driver)),
-            *outbox_of("searcher", ["trial", "trial wish"], trials),
+            *outbox_of("searcher", ["trial", "trial request"], trials),
             rows_of(trial, trial.c.experiment == id_),
             *outbox_of("searcher", ["experiment"], select(literal(id_, Uuid))),
             rows_of(experiment, experiment.c.id == id_),

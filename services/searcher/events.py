@@ -20,7 +20,7 @@ from shared.messages.experiments import (
     SearchChanges,
     TrialChanged,
     TrialCounts,
-    TrialWanted,
+    TrialRequested,
     Validated,
 )
 from shared.messages.specs import LogPolicy, QueueShare, Slots, TrialSpec
@@ -102,14 +102,14 @@ def trial_changed(trial: TrialRecord, experiment_id: ExperimentId) -> TrialChang
     )
 
 
-def trial_wanted(submission: Submission, config: ExperimentConfig, trial: TrialRecord) -> TrialWanted:
+def trial_wanted(submission: Submission, config: ExperimentConfig, trial: TrialRecord) -> TrialRequested:
     """Return the newest request for the trial, with everything that a run needs to know."""
-    return TrialWanted(
+    return TrialRequested(
         trial_id=trial.id,
         experiment_id=submission.id,
         version=trial.request_version,
         request=trial.request,
-        wanted=trial.wanted,
+        desired_state=trial.wanted,
         decide_at=trial.decide_at,
         spec=_spec(submission, config, trial),
     )
@@ -181,7 +181,7 @@ def _slots(resources: Resources) -> Slots:
         max=most,
         kind=resources.slot_kind,
         single_node=resources.is_single_node,
-        part=resources.slot_part,
+        part=resources.slot_fraction,
         required_labels=resources.required_labels,
         preferred_labels=resources.preferred_labels,
         excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),

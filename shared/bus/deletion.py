@@ -1,6 +1,6 @@
 """Deletion of everything that a service stores of an experiment, a workspace or a tenant. Crash-safe. See also `shared.messages.deletions`.
 
-A command becomes a row (`doomed`). A loop starts it by recording the id as deleted, so that no late message recreates anything
+A command becomes a row (`deletion_request`). A loop starts it by recording the id as deleted, so that no late message recreates anything
 (`shared.bus.inbox`). It then deletes in small transactions; the last one emits the confirmation and drops the row. All steps are
 idempotent, so replicas may run them concurrently.
 """

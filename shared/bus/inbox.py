@@ -23,7 +23,7 @@ class Inbox:
         self._insert = (
             f"INSERT INTO {schema}.inbox (tenant, consumer, message_id)"
             " SELECT $1::uuid, $2::text, one.id FROM unnest($3::uuid[], $4::uuid[]) AS one (id, about)"
-            f" WHERE NOT EXISTS (SELECT FROM {schema}.gone WHERE gone.id IN (one.about, $1))"
+            f" WHERE NOT EXISTS (SELECT FROM {schema}.tombstone WHERE tombstone.id IN (one.about, $1))"
             " ON CONFLICT DO NOTHING RETURNING message_id"
         )
 

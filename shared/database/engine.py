@@ -276,13 +276,15 @@ def _is_retried(state: str | None) -> bool:
 
 def deletion_tables(op: Any, schema: str) -> None:
     """In a migration: create the tables of pending deletions, and of deleted ids, which outlive their tenant (`shared.bus.deletion`)."""
-    op.execute(f"CREATE TABLE {schema}.gone (id uuid PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())")
-    op.execute(f"GRANT SELECT, INSERT ON {schema}.gone TO {schema}_tenant, {schema}_system")
     op.execute(
-        f"CREATE TABLE {schema}.doomed (operation uuid PRIMARY KEY, tenant uuid NOT NULL, scope text NOT NULL,"
+        f"CREATE TABLE {schema}.tombstone (id uuid PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())"
+    )
+    op.execute(f"GRANT SELECT, INSERT ON {schema}.tombstone TO {schema}_tenant, {schema}_system")
+    op.execute(
+        f"CREATE TABLE {schema}.deletion_request (operation uuid PRIMARY KEY, tenant uuid NOT NULL, scope text NOT NULL,"
         " target uuid NOT NULL, workspace text, is_forced boolean NOT NULL, by text NOT NULL, asked_at timestamptz NOT NULL)"
     )
-    protect(op, schema, "doomed")
+    protect(op, schema, "deletion_request")
 
 
 def remember_entities(op: Any, schema: str) -> None:

@@ -64,7 +64,7 @@ def tables_of(schema: str) -> Tables:
             Column("received_at", _Time, nullable=False, server_default=func.now()),
         ),
         Table(
-            "doomed",
+            "deletion_request",
             metadata,
             Column("operation", Uuid, primary_key=True),
             Column("tenant", Uuid, nullable=False),
@@ -76,7 +76,7 @@ def tables_of(schema: str) -> Tables:
             Column("asked_at", _Time, nullable=False),
         ),
         Table(
-            "gone",
+            "tombstone",
             metadata,
             Column("id", Uuid, primary_key=True),
             Column("since", _Time, nullable=False, server_default=func.now()),

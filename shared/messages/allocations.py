@@ -28,7 +28,7 @@ class DesiredAllocation(Record):
     tenant: UUID
     token: int
     generation: int
-    wanted: Signal
+    signal: Signal
     decide_at: float | None = None
     members: tuple[GangMember, ...]
     rendezvous: str | None = None
@@ -93,7 +93,7 @@ class ObservedAllocation(Record):
     token: int
     generation: int
     state: Literal["preparing", "running", "exited"]
-    wanted: Signal = Signal.RUN
+    signal: Signal = Signal.RUN
     decide_at: float | None = None
     rendezvous: str | None = None
     acknowledged: Signal | None = None

@@ -117,7 +117,7 @@ class ExperimentChanged(Event, entity="experiment", happened="changed", key="exp
     budget: SearchBudget | None = None
 
 
-class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line="trial wish"):
+class TrialRequested(Event, entity="trial", happened="requested", key="trial_id", line="trial request"):
     """searcher → scheduler, registry: desired state of a trial. The newest version wins, also for a new trial.
 
     Each request ends with one `request.closed`. `request` counts the trial's requests from 1 and increases when a closed trial is requested
@@ -128,7 +128,7 @@ class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line
     experiment_id: ExperimentId
     version: int
     request: int = 1
-    wanted: DesiredState
+    desired_state: DesiredState
     decide_at: float | None = None
     spec: TrialSpec
 

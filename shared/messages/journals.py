@@ -29,13 +29,13 @@ class GetJournal(Query[JournalPage], owner="searcher", name="journal"):
 
 
 class ReplayDifference(BaseModel):
-    """The first decision that differs in a replay: as recorded, as recomputed, and both as a sentence (`said`)."""
+    """The first decision that differs in a replay: as recorded, as recomputed, and both as a sentence (`summary`)."""
 
     position: int
     kind: str
     recorded: dict[str, JsonValue]
     recomputed: dict[str, JsonValue]
-    said: str
+    summary: str
 
 
 class Replayed(BaseModel):

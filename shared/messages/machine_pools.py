@@ -25,7 +25,7 @@ class PoolDefinition(Record):
         on_demand_slots: Minimum number of slots on on-demand machines.
         falls_back: Rent on-demand machines when spot machines are unavailable.
         moves_runs: In a pool with spot machines, ask runs to save and resume on cheaper machines once the saving pays for the move.
-        patience_s: While demand keeps growing, delay renting by at most this time, so that larger machines cover the requests.
+        batching_window_s: While demand keeps growing, delay renting by at most this time, so that larger machines cover the requests.
         idle_timeout_s: Release a machine after it was idle for this time.
         join_timeout_s: Give up a machine that has not joined after this time.
         budget_per_month: Amount per calendar month in UTC. The pool launches no machine that could exceed it within the hour.
@@ -42,7 +42,7 @@ class PoolDefinition(Record):
     on_demand_slots: int = Field(0, ge=0)
     falls_back: bool = True
     moves_runs: bool = True
-    patience_s: float = Field(0.0, ge=0, le=600)
+    batching_window_s: float = Field(0.0, ge=0, le=600)
     idle_timeout_s: float = Field(300.0, gt=0)
     join_timeout_s: float = Field(1200.0, gt=0)
     budget_per_month: float | None = Field(None, gt=0)

@@ -116,7 +116,7 @@ class OutlookRequest(Record):
     experiment_max_trials: int | None = None
     slots: int
     min_slots: int
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     single_node: bool = False
     required_labels: dict[str, str] = {}
     excluded_workers: tuple[WorkerId, ...] = ()
@@ -142,8 +142,8 @@ class OutlookWindow(Record):
     tenant: int
     workspace: int | None = None
     slots: int
-    begins_s: float
-    ends_s: float
+    starts_in_s: float
+    ends_in_s: float
 
 
 class Outlook(BaseModel):
@@ -235,7 +235,7 @@ class GetPriorObservations(Query[PriorObservationsReply], owner="searcher", name
 class ProvidedPool(Record):
     """Machines that a pool's provider can rent: identical machines, between `minimum` and `maximum`.
 
-    `standing`: workers that are rented now. `boot_s`: time from an order to a usable machine, measured on the newest ones; None: none yet.
+    `rented`: workers that are rented now. `boot_s`: time from an order to a usable machine, measured on the newest ones; None: none yet.
     """
 
     pool: PoolName
@@ -246,7 +246,7 @@ class ProvidedPool(Record):
     idle_timeout_s: float
     price_per_hour: float = 0.0
     labels: dict[str, str] = {}
-    standing: tuple[WorkerId, ...] = ()
+    rented: tuple[WorkerId, ...] = ()
     boot_s: float | None = None
 
 

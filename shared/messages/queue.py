@@ -15,7 +15,7 @@ RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed"
 
 
 class RequestClosed(Event, entity="request", happened="closed", key="trial_id"):
-    """scheduler → searcher: the single end of request number `request` of `trial.wanted`, even if it had no run.
+    """scheduler → searcher: the single end of request number `request` of `trial.requested`, even if it had no run.
 
     `invalid`: it failed because its script rejected its hyperparameters; `reason` says why.
     """
@@ -88,7 +88,7 @@ class QueueEntry(Record):
     slots: int
     min_slots: int | None = None
     max_slots: int | None = None
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     state: Literal["waiting", "running"]
     position: int | None = None
     code: str | None = None
@@ -144,7 +144,7 @@ class SlotHolder(Record):
     experiment_number: int
     trial_number: int
     slots: int
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     since: datetime
     leaving: bool = False
 
@@ -176,7 +176,7 @@ class Explanation(BaseModel):
         position: Position in the queue, from 1.
         holders: The largest of the tenant's own `own_runs` runs that hold what the trial waits for.
         other_runs, other_slots: Runs and slots of other tenants that hold the same resources.
-        given_back: Set if the trial's current or last run was preempted.
+        preemption: Set if the trial's current or last run was preempted.
         expected_start: None if unknown: too few runs have ended, or the trial waits for something other than ending runs.
     """
 
@@ -191,8 +191,8 @@ class Explanation(BaseModel):
     own_slots: int = 0
     other_runs: int = 0
     other_slots: int = 0
-    given_back: PreemptionReason | None = None
-    ways_out: tuple[StartSuggestion, ...] = ()
+    preemption: PreemptionReason | None = None
+    suggestions: tuple[StartSuggestion, ...] = ()
     expected_start: ExpectedStart | None = None
 
 

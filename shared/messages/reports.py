@@ -125,7 +125,7 @@ class CurrentValidation(Record):
 class ValidationsSuperseded(Event, entity="validation", happened="superseded"):
     """registry → searcher: a run resumes from `step`; validations of earlier runs beyond that step no longer count.
 
-    Emitted in the transaction that decides this. `standing`: the ten best validations that still count, best first by the searcher's metric.
+    Emitted in the transaction that decides this. `current`: the ten best validations that still count, best first by the searcher's metric.
     """
 
     trial_id: TrialId
@@ -135,7 +135,7 @@ class ValidationsSuperseded(Event, entity="validation", happened="superseded"):
     token: int
     version: int
     step: int
-    standing: tuple[CurrentValidation, ...]
+    current: tuple[CurrentValidation, ...]
 
 
 def _parsed(payload: bytes) -> dict[str, Any] | None:

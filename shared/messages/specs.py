@@ -43,14 +43,14 @@ class Signal(StrEnum):
 class Slots(Record):
     """Slots that a run takes. `min < max` makes it elastic; 0 is a run without slots. Labels and workers restrict the machines.
 
-    `part`: fraction of one slot in thousandths, shared with other runs of the same tenant; 0: whole slots.
+    `fraction`: fraction of one slot in thousandths, shared with other runs of the same tenant; 0: whole slots.
     """
 
     min: int = 1
     max: int = 1
     kind: SlotKind | None = None
     single_node: bool = False
-    part: Thousandths = 0
+    fraction: Thousandths = 0
     required_labels: dict[str, str] = Field(default_factory=dict)
     preferred_labels: dict[str, str] = Field(default_factory=dict)
     excluded_workers: tuple[WorkerId, ...] = ()
@@ -122,11 +122,11 @@ class TrialSpec(Record):
 class GangMember(Record):
     """One worker of a gang. Ranks are numbered across members in order; the first member is the chief.
 
-    `part`: the run's fraction of the member's single slot, in thousandths; 0: all of its slots.
+    `fraction`: the run's fraction of the member's single slot, in thousandths; 0: all of its slots.
     """
 
     worker: WorkerId
     slots: int
     address: str = "127.0.0.1"
     slot_ids: tuple[int, ...] = ()
-    part: Thousandths = 0
+    fraction: Thousandths = 0

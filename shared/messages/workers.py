@@ -37,7 +37,7 @@ class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
     lost_at: datetime
 
 
-class WorkerLostForGood(Event, entity="worker", happened="gone", key="worker", line="worker gone"):
+class WorkerRemoved(Event, entity="worker", happened="removed", key="worker", line="worker removed"):
     """scheduler → registry: the worker is lost for good, with all data that only it holds.
 
     Its instance was terminated, or it was silent for very long. If it returns nevertheless, `worker.joined` is sent.
@@ -47,7 +47,7 @@ class WorkerLostForGood(Event, entity="worker", happened="gone", key="worker", l
     version: int
     pool: PoolName
     reason: str
-    gone_at: datetime
+    removed_at: datetime
 
 
 class WorkerRefused(Event, entity="worker", happened="refused"):
@@ -149,7 +149,7 @@ class WorkerView(Record):
     slots: int
     used_slots: int
     slot_kind: SlotKind | None
-    last_heard: datetime
+    last_heartbeat_at: datetime
     isolated_user: bool = False
     labels: dict[str, str] = Field(default_factory=dict)
     slot_ids: tuple[int, ...] = ()

@@ -23,8 +23,8 @@ RECONCILE_MS = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class TrialWanted:
-    """`trial.wanted`. `policy`: the experiment's policy, unless it has one."""
+class TrialRequested:
+    """`trial.requested`. `policy`: the experiment's policy, unless it has one."""
 
     request: TrialRequest
     policy: ExperimentPolicy
@@ -54,7 +54,7 @@ class Removed:
     worker: WorkerId
 
 
-SchedulerMessage = TrialWanted | Settled | Drained | Removed
+SchedulerMessage = TrialRequested | Settled | Drained | Removed
 
 
 @dataclass(slots=True)
@@ -245,7 +245,7 @@ class SchedulerProcess:
         """Run the transaction for a message; the inbox drops repeated ones."""
         records = self.records
         match message:
-            case TrialWanted(request, policy):
+            case TrialRequested(request, policy):
                 if not records.is_first(f"{request.trial}:{request.version}"):
                     return None
                 records.save_request(request, self.agenda.now_ms)

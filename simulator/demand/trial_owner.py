@@ -12,7 +12,7 @@ from services.scheduler.core.state.records.trial import SlotNeeds, TrialRequest
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, derived_id
 from shared.messages.specs import DesiredState
 from simulator.bus import SimulatedStream
-from simulator.control.scheduler_process import SchedulerMessage, TrialWanted
+from simulator.control.scheduler_process import SchedulerMessage, TrialRequested
 from simulator.event_queue import Act, EventQueue
 from simulator.observers.observer import Observer
 from simulator.trials import WorkloadTrial
@@ -80,7 +80,7 @@ class TrialOwner:
                 return
             self.open += 1
             request = replace(request, request=request.request + 1)
-        order.request = replace(request, version=request.version + 1, wanted=wanted)
+        order.request = replace(request, version=request.version + 1, desired_state=wanted)
         self._watch.on_request_changed(trial, wanted)
         self._want(order)
 
@@ -117,7 +117,7 @@ class TrialOwner:
             None,
             item.max_concurrent_trials,
         )
-        self._stream.publish(TrialWanted(order.request, policy))
+        self._stream.publish(TrialRequested(order.request, policy))
 
 
 def tenant_id(name: str) -> TenantId:
@@ -134,7 +134,7 @@ def request_of(item: WorkloadTrial, number: int, pool: PoolName) -> TrialRequest
         experiment=ExperimentId(derived_id(tenant, "experiment", experiment)),
         version=1,
         request=1,
-        wanted=DesiredState.RUN,
+        desired_state=DesiredState.RUN,
         decide_at=None,
         needs=SlotNeeds(
             item.min_slots,

@@ -65,7 +65,7 @@ class Submission:
         least, most = resources.slot_range
         where = where_asked(resources)
         return SlotNeeds(
-            least, most, resources.slot_kind, resources.is_single_node, resources.slot_part, where
+            least, most, resources.slot_kind, resources.is_single_node, resources.slot_fraction, where
         )
 
     def item(self, trial: TrialRecord, now_ms: int, source: TrialRecord | None = None) -> WorkloadTrial:

@@ -159,22 +159,22 @@ class Machine:
     def _change(self, local: Local, wanted: DesiredRun) -> None:
         local.is_dropped = False
         decide_at = wanted.trial.request.decide_at
-        is_new = wanted.wanted is not local.wanted or decide_at != local.decide_at
+        is_new = wanted.signal is not local.signal or decide_at != local.decide_at
         local.decide_at = decide_at
-        local.wanted = wanted.wanted
+        local.signal = wanted.signal
         if wanted.run.gang.rendezvous is not None and wanted.run.chief != self.kind.name:
             local.rendezvous = wanted.run.gang.rendezvous
         if local.phase == "exited":
             return
-        if local.wanted is Signal.KILL:
+        if local.signal is Signal.KILL:
             self._kill(local, RunExit(exit_code=-9, forced=True), "wanted")
         elif local.phase == "preparing" or local.phase == "ready":
-            if local.wanted is not Signal.RUN:
-                self._finish(local, RunExit(acknowledged=local.wanted), "wanted")
+            if local.signal is not Signal.RUN:
+                self._finish(local, RunExit(acknowledged=local.signal), "wanted")
             elif local.phase == "ready":
                 self._start_when_met(local)
         elif is_new:
-            self._ties.training.signal(wanted.run, self.kind.name, local.wanted, decide_at)
+            self._ties.training.signal(wanted.run, self.kind.name, local.signal, decide_at)
 
     def _drop(self, local: Local) -> None:
         local.is_dropped = True
@@ -297,7 +297,7 @@ class Machine:
             token=run.token,
             generation=run.gang.generation,
             state="exited" if local.exit else "running" if local.phase == "running" else "preparing",
-            wanted=local.wanted,
+            signal=local.signal,
             decide_at=local.decide_at,
             rendezvous=local.rendezvous if self.kind.name == run.chief else None,
             step=attempt.step if attempt else 0,

@@ -28,7 +28,7 @@ class Local:
 
     run: Run
     slot_ids: tuple[int, ...]
-    wanted: Signal
+    signal: Signal
     decide_at: float | None
     phase: Phase = "preparing"
     rendezvous: str | None = None

@@ -55,7 +55,7 @@ def _item(number: int, one: OutlookRequest, rest_s: float) -> WorkloadTrial:
         work=PlainWork(length_ms, one.slots),
         min_slots=one.min_slots,
         max_slots=one.slots,
-        fraction=one.part,
+        fraction=one.fraction,
         tenant=tenant_name(one.tenant),
         workspace=workspace_name(one.workspace),
         experiment=f"other {one.experiment}",

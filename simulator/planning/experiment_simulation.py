@@ -208,7 +208,7 @@ def _waited_ms(measures: Measures) -> int:
 
 
 def _slots(config: ExperimentConfig) -> float:
-    fraction = config.resources.slot_part
+    fraction = config.resources.slot_fraction
     return fraction / WHOLE_SLOT if fraction else config.resources.slot_range[1]
 
 

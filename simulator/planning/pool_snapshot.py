@@ -75,7 +75,7 @@ def _provider(provided: ProvidedPool | None, outlook: Outlook) -> Provider | Non
     if provided is None:
         return None
     here = {one.worker for one in outlook.workers}
-    more = provided.maximum - len(here.intersection(provided.standing))
+    more = provided.maximum - len(here.intersection(provided.rented))
     if more <= 0:
         return None
     return Provider(
@@ -93,11 +93,11 @@ def _windows(outlook: Outlook) -> Sequence[Window]:
         Window(
             holder=_holder(one.tenant, one.workspace),
             slots=one.slots,
-            from_h=one.begins_s / 3600,
-            until_h=one.ends_s / 3600,
+            from_h=one.starts_in_s / 3600,
+            until_h=one.ends_in_s / 3600,
         )
         for one in outlook.windows
-        if one.ends_s > one.begins_s
+        if one.ends_in_s > one.starts_in_s
     ]
 
 

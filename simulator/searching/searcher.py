@@ -23,7 +23,7 @@ from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
 from simulator.bus import SimulatedBus, SimulatedStream
-from simulator.control.scheduler_process import SchedulerMessage, TrialWanted
+from simulator.control.scheduler_process import SchedulerMessage, TrialRequested
 from simulator.demand.trial_owner import tenant_id
 from simulator.event_queue import Act
 from simulator.experiments.submission import Submission
@@ -273,7 +273,7 @@ class Searcher:
             experiment=row.experiment.id,
             version=trial.request_version,
             request=trial.request,
-            wanted=trial.wanted,
+            desired_state=trial.wanted,
             decide_at=trial.decide_at,
             needs=row.submission.needs,
             pool=self._pool,
@@ -286,7 +286,7 @@ class Searcher:
 
     def _publish(self) -> None:
         for request, policy in self.rows.take_outbox():
-            self.ties.requests.publish(TrialWanted(request, policy))
+            self.ties.requests.publish(TrialRequested(request, policy))
 
     def _reaches(self, point: str) -> bool:
         if self.dies_at is None or self.dies_at[0] != point:

@@ -140,7 +140,7 @@ class WorkloadReplay:
             experiment=ExperimentId(trial.id),
             version=1,
             request=1,
-            wanted=DesiredState.RUN,
+            desired_state=DesiredState.RUN,
             decide_at=None,
             needs=needs,
             pool=self._setting.policy.name,

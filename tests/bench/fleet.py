@@ -101,12 +101,12 @@ class Fleet:
     def _follow(self, machine: Machine, allocation: dict[str, Any]) -> None:
         has = machine.has.get(allocation["allocation_id"])
         if has is not None:
-            has["wanted"], has["decide_at"] = allocation["wanted"], allocation["decide_at"]
+            has["signal"], has["decide_at"] = allocation["signal"], allocation["decide_at"]
             return
         assert allocation["spec"] is not None, "a new allocation comes with its spec"
         token = allocation["token"]
         self.started[token] = self.started.get(token, 0) + 1
-        fields = ("allocation_id", "run_id", "token", "generation", "wanted", "decide_at")
+        fields = ("allocation_id", "run_id", "token", "generation", "signal", "decide_at")
         has = {name: allocation[name] for name in fields} | {"state": "running"}
         machine.has[allocation["allocation_id"]] = has
         asyncio.get_running_loop().call_later(self.hold_s, self._end, machine, has)

@@ -95,7 +95,7 @@ class Site:
             experiment=self._experiment(tenant, number),
             version=1,
             request=1,
-            wanted=DesiredState.RUN,
+            desired_state=DesiredState.RUN,
             decide_at=None,
             needs=SlotNeeds(size, size, where=self.where_of[tenant, number]),
             pool=POOL,

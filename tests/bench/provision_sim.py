@@ -107,7 +107,7 @@ def measure(report: Report) -> Figures:
         days=chosen.days,
         seeds=f"{seeds[0]} to {seeds[-1]}",
         idle_timeout_s=IDLE.total_seconds(),
-        patience_s=LAUNCH_AFTER.total_seconds(),
+        batching_window_s=LAUNCH_AFTER.total_seconds(),
     )
     with ProcessPoolExecutor(PROCESSES) as processes:
         found = play_parts(processes, compare, seeds, chosen.kept, chosen.piece_s)

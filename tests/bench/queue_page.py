@@ -75,7 +75,7 @@ _REQUEST = TrialRequest(
     experiment=ExperimentId(UUID(int=0)),
     version=1,
     request=1,
-    wanted=DesiredState.RUN,
+    desired_state=DesiredState.RUN,
     decide_at=None,
     needs=SlotNeeds(),
     pool=POOL,

@@ -1,4 +1,4 @@
-"""From `trial.wanted` to `run.granted` through the real service: the delay at 20 a second, then as many as it grants.
+"""From `trial.desired_state` to `run.granted` through the real service: the delay at 20 a second, then as many as it grants.
 
 The scheduler is a process of its own, with traces as users have them; Postgres and JetStream sync every write. Wishes are published as a
 searcher's relay does, and grants are heard as a searcher hears them: from the stream. Runs end by themselves after a short while.
@@ -29,7 +29,7 @@ from shared.bus.pipeline import Outgoing, Pipeline, PublishAck
 from shared.clock import SystemClock
 from shared.errors import MusterError
 from shared.ids import SITE, ExperimentId, TenantId, TrialId, derived_id, new_id
-from shared.messages.experiments import TrialWanted
+from shared.messages.experiments import TrialRequested
 from shared.messages.pools import GetCluster
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunGranted
@@ -94,11 +94,11 @@ def _request(number: int) -> tuple[str, Outgoing]:
     tenant = TenantId(derived_id(SITE, "bench", number % TENANTS))
     experiment = ExperimentId(derived_id(tenant, number // TENANTS % EXPERIMENTS))
     trial = TrialId(new_id(CLOCK))
-    request = TrialWanted(
+    request = TrialRequested(
         trial_id=trial,
         experiment_id=experiment,
         version=1,
-        wanted=DesiredState.RUN,
+        desired_state=DesiredState.RUN,
         spec=TrialSpec(
             experiment_number=1 + number // TENANTS % EXPERIMENTS,
             trial_number=number,

@@ -13,7 +13,7 @@ from shared.database.driver import AsyncpgDriver
 from shared.database.engine import Database
 from shared.ids import ExperimentId, RunId, TrialId, derived_id, new_id
 from shared.messages.base import Event
-from shared.messages.experiments import TrialWanted
+from shared.messages.experiments import TrialRequested
 from shared.messages.specs import DesiredState
 from shared.settings import PostgresSettings
 from tests.bench.durable import DurableServers
@@ -104,7 +104,7 @@ class Played:
         await eventually(
             lambda: all(one.version > 1 for one in self._requests(experiment).values()), WAIT_S, 0.5
         )
-        going = [one for one in self._requests(experiment).values() if one.wanted is DesiredState.RUN]
+        going = [one for one in self._requests(experiment).values() if one.desired_state is DesiredState.RUN]
         await self._publish(_report(request, 2) for request in going)
         await self._judged(experiment, TRIALS + len(going))
         before = perf_counter()
@@ -119,7 +119,7 @@ class Played:
             "service_whole_s": perf_counter() - began,
         }
 
-    def _requests(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
+    def _requests(self, experiment: ExperimentId) -> dict[TrialId, TrialRequested]:
         return self.neighbours.received.requests(experiment)
 
     async def _publish(self, messages: Iterable[Event]) -> None:
@@ -161,16 +161,16 @@ def _config() -> dict[str, object]:
     }  # fmt: skip
 
 
-def _run(request: TrialWanted) -> RunId:
+def _run(request: TrialRequested) -> RunId:
     return RunId(derived_id(request.trial_id, "run", 1))
 
 
-def _report(request: TrialWanted, number: int) -> Event:
+def _report(request: TrialRequested, number: int) -> Event:
     loss = request.spec.trial_number * 0.6180339887 % 1.0
     return validation(request, _run(request), number, RUNGS[number - 1], loss)
 
 
-def _run_ends(requests: Iterable[TrialWanted], counts: dict[TrialId, int]) -> Iterable[Event]:
+def _run_ends(requests: Iterable[TrialRequested], counts: dict[TrialId, int]) -> Iterable[Event]:
     for request in requests:
         yield run_ended(run_granted(request, _run(request)), counts[request.trial_id])
         yield closed(request, "stopped")

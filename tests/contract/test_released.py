@@ -28,11 +28,11 @@ def changed(contract: Contract, shape: str, **fields: str | None) -> Contract:
 @pytest.mark.parametrize(
     ("name", "shape", "fields", "fault"),
     [
-        ("messages-v1", "TrialWanted", {"spec": None}, "TrialWanted.spec is gone, and is still read"),
-        ("messages-v1", "TrialWanted", {"spec": None, "specification": "TrialSpec"}, "TrialWanted.spec is gone"),
-        ("messages-v1", "TrialWanted", {"version": "string!"}, "TrialWanted.version was 'integer!', now 'string!'"),
-        ("messages-v1", "TrialWanted", {"decide_at": "null | number!"}, "TrialWanted.decide_at has become required"),
-        ("messages-v1", "TrialWanted", {"new": "string!"}, "TrialWanted.new is new and required"),
+        ("messages-v1", "TrialRequested", {"spec": None}, "TrialRequested.spec is gone, and is still read"),
+        ("messages-v1", "TrialRequested", {"spec": None, "specification": "TrialSpec"}, "TrialRequested.spec is gone"),
+        ("messages-v1", "TrialRequested", {"version": "string!"}, "TrialRequested.version was 'integer!', now 'string!'"),
+        ("messages-v1", "TrialRequested", {"decide_at": "null | number!"}, "TrialRequested.decide_at has become required"),
+        ("messages-v1", "TrialRequested", {"new": "string!"}, "TrialRequested.new is new and required"),
         ("rest-v1", "Experiment", {"number": None}, "Experiment.number is gone"),
         ("rest-v1", "CreateExperimentRequest", {"name": "null | string!"}, "name has become required"),
         ("rest-v1", "ListExperiments?", {"label": None}, "ListExperiments?.label is gone"),
@@ -88,7 +88,7 @@ def test_a_message_with_the_same_numbers_and_more_may_take_anothers_place_and_no
         assert (broken(before, by_now) == []) is is_understood, request
 
 
-@pytest.mark.parametrize(("name", "shape"), [("messages-v1", "TrialWanted"), ("rest-v1", "Experiment")])
+@pytest.mark.parametrize(("name", "shape"), [("messages-v1", "TrialRequested"), ("rest-v1", "Experiment")])
 def test_a_field_that_may_be_left_out_is_no_fault_and_is_then_kept(name: str, shape: str) -> None:
     released = CONTRACTS[name]()
     now = changed(released, shape, new="string")

@@ -37,7 +37,7 @@ KEPT: Sequence[tuple[str, str]] = (
             "file workers/*/runs/*/run.json",
             "file data/nats/*/streams/EVT/*",
             "stream EVT *.submission.committed",
-            "stream EVT *.trial.wanted",
+            "stream EVT *.trial.requested",
             "table gateway.experiment",
             "table gateway.idempotency",
             "table gateway.outbox",

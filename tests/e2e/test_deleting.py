@@ -24,7 +24,7 @@ from tests.e2e.written import Places, object_names, rows
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 ON_RECORD = re.compile(
-    r"table (gateway\.(audit|audit_waiting|deletion|ordered|idempotency|event|delivery)|\w+\.(gone|inbox|outbox))"
+    r"table (gateway\.(audit|audit_waiting|deletion|ordered|idempotency|event|delivery)|\w+\.(tombstone|inbox|outbox))"
 )
 """What happened stays on record, for some days or for good; and the ids of what is gone, so that nothing makes it anew."""
 OF_TENANTS = (

@@ -27,12 +27,12 @@ def test_two_halves_run_on_one_slot_at_the_same_time(platform: Platform) -> None
     before = [step_of(name) for name in names]
     platform.until(lambda: all(step_of(name) > then for name, then in zip(names, before, strict=True)))
     members = [run.members[0] for name in names for run in platform.client.trials.runs(name).all()]
-    assert [(member.slots, member.slot_part) for member in members] == [(1, 0.5), (1, 0.5)]
+    assert [(member.slots, member.slot_fraction) for member in members] == [(1, 0.5), (1, 0.5)]
     (worker,) = {member.worker for member in members}
     used = {one.id: one.used_slots for one in platform.client.cluster.workers()}
     assert used[worker] == 1
     queued = [one for one in platform.client.cluster.queue() if one.experiment_number == halves.number]
-    assert [(one.state, one.slots, one.slot_part) for one in queued] == [("running", 1, 0.5)] * 2
+    assert [(one.state, one.slots, one.slot_fraction) for one in queued] == [("running", 1, 0.5)] * 2
     told = platform.muster("queue", "explain", names[0])
     assert "0.5 slots" in told.out, told.out
     platform.client.experiments.kill(halves.number)

@@ -26,7 +26,7 @@ DELIVERING = set(SERVICES) - {"simulator"}
 PUBLISHERS: dict[str, set[str]] = {
     "evt.v1.t.submission.committed": {"gateway"},
     "evt.v1.t.experiment.changed": {"searcher"},
-    "evt.v1.t.trial.wanted": {"searcher"},
+    "evt.v1.t.trial.requested": {"searcher"},
     "evt.v1.t.run.granted": {"scheduler"},
     "evt.v1.t.request.closed": {"scheduler"},
     "evt.v1.t.worker.joined": {"scheduler"},
@@ -156,10 +156,10 @@ async def test_two_services_share_a_stream_and_neither_takes_the_others_messages
         stream = api.StreamConfig(name="EVT", subjects=["evt.v1.>"])
         await searcher.client.jetstream().add_stream(stream)
         consumer = api.ConsumerConfig(
-            durable_name="scheduler", filter_subjects=["evt.v1.*.trial.wanted"], ack_wait=1
+            durable_name="scheduler", filter_subjects=["evt.v1.*.trial.requested"], ack_wait=1
         )
         await scheduler.client.jetstream().add_consumer("EVT", consumer)
-        await searcher.client.jetstream().publish("evt.v1.t.trial.wanted", b"once")
+        await searcher.client.jetstream().publish("evt.v1.t.trial.requested", b"once")
         pull = await scheduler.client.jetstream().pull_subscribe_bind("scheduler", "EVT")
         (message,) = await pull.fetch(1, timeout=5)
         await message.ack_sync()

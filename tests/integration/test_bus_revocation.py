@@ -126,7 +126,7 @@ async def test_a_service_has_another_key_while_the_old_one_counts_until_it_is_re
         _read_again(own_server)
         await eventually(lambda: before.client.is_closed)
         assert await after.may("publish", "evt.v1.t.validation.stored")
-        assert not await after.may("publish", "evt.v1.t.trial.wanted")
+        assert not await after.may("publish", "evt.v1.t.trial.requested")
     assert not await _is_let_in(own_server, "registry", kept)
 
 

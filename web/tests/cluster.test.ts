@@ -12,7 +12,7 @@ function entry(experiment: number, trial: number, more: Partial<QueueEntry> = {}
 }
 
 function worker(more: Partial<Worker>): Worker {
-  return { id: "a", pool: "default", state: "ready", slots: 4, used_slots: 0, isolated_user: true, last_heard: "", labels: {}, disabled_slots: [], ...more } as Worker;
+  return { id: "a", pool: "default", state: "ready", slots: 4, used_slots: 0, isolated_user: true, last_heartbeat_at: "", labels: {}, disabled_slots: [], ...more } as Worker;
 }
 
 describe("the map", () => {

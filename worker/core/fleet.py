@@ -77,7 +77,7 @@ def begin_run(desired: Desired, distributed: Distributed, worker: WorkerId) -> L
             rendezvous=None if assignment.is_chief else desired.rendezvous,
             formation=Formation(generation, assignment, stands_by=True) if generation > 1 else None,
         ),
-        request=Request(desired.wanted, desired.decide_at, desired.preemption_timeout_s),
+        request=Request(desired.signal, desired.decide_at, desired.preemption_timeout_s),
     )
 
 

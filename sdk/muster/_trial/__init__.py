@@ -42,7 +42,7 @@ def _start(environment: ProcessEnvironment, defaults: Mapping[str, Json]) -> Tri
     if not environment.trial_path:
         return _start_alone(environment, defaults)
     tolerate_full_disk()
-    gpu_memory_share.limit_gpu_memory(environment.slot_part)
+    gpu_memory_share.limit_gpu_memory(environment.slot_fraction)
     description = wire.read_trial_file(environment.trial_path)
     for name, value in defaults.items():
         description.hparams.setdefault(name, value)

@@ -47,7 +47,7 @@ class Trial(MediaMethods):
         size: Number of ranks.
         local_rank: Index of this process on its machine: the GPU to use.
         seed: Seed of the trial, equal on all ranks and in all runs.
-        slot_part: Share of a slot: 1 for whole slots, below 1 if the slot is shared, 0 without a slot.
+        slot_fraction: Share of a slot: 1 for whole slots, below 1 if the slot is shared, 0 without a slot.
         data: The `data` section of the config.
         latest_checkpoint: Directory of the checkpoint to resume from, or None to start from scratch.
     """
@@ -66,7 +66,7 @@ class Trial(MediaMethods):
         self.rank = gang.rank if gang else environment.rank
         self.local_rank = gang.local_rank if gang else environment.local_rank
         self.size = gang.size if gang else environment.size_to_join or description.size
-        self.slot_part = environment.slot_part
+        self.slot_fraction = environment.slot_fraction
         latest = description.latest_checkpoint
         self.latest_checkpoint = Path(latest) if latest else None
         self._description = description

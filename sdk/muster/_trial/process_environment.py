@@ -22,7 +22,7 @@ class ProcessEnvironment:
     """Environment of this process: under a worker (`trial_path`), horovodrun (`size` > 1), torchrun (`launched`), or standalone.
 
     Attributes:
-        slot_part: Share of a slot, 1 for whole slots.
+        slot_fraction: Share of a slot, 1 for whole slots.
         generation: Generation of the elastic gang for which the process was started; 0 if the size is fixed.
         size_to_join: Size of the running gang that the process will join; 0 if it joins none.
     """
@@ -33,7 +33,7 @@ class ProcessEnvironment:
     local_rank: int
     size: int
     launched: Launched | None
-    slot_part: float
+    slot_fraction: float
     generation: int
     size_to_join: int
     variables: dict[str, str]
@@ -54,7 +54,7 @@ def load_process_environment() -> ProcessEnvironment:
         local_rank=int(variables.get(wire.ENV_LOCAL_RANK, variables.get("HOROVOD_LOCAL_RANK", "0"))),
         size=int(variables.get("HOROVOD_SIZE", "1")),
         launched=_find_launched(variables),
-        slot_part=float(variables.get(wire.ENV_SLOT_SHARE, "1")),
+        slot_fraction=float(variables.get(wire.ENV_SLOT_SHARE, "1")),
         generation=int(variables.get(wire.ENV_GENERATION, "0")),
         size_to_join=int(variables.get(wire.ENV_STANDBY, "0")),
         variables=variables,

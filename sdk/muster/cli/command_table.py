@@ -118,7 +118,7 @@ EXPLAIN = ShowCommand(name="explain", method="trials.explain", help="Explain why
 
 QUEUE = ListCommand(method="cluster.queue", help="List running and waiting trials, with the reason for waiting.", parameters={"pool": PoolName, **ORDERED},
     columns={">position": "position", "trial": lambda one: f"{one.experiment_number}.{one.trial_number}", "pool": "pool", ">priority": "priority",
-        ">slots": lambda one: slots(one.slots, one.min_slots, one.max_slots, one.slot_part), "state": "state", "reason": "reason", "since": "since"},
+        ">slots": lambda one: slots(one.slots, one.min_slots, one.max_slots, one.slot_fraction), "state": "state", "reason": "reason", "since": "since"},
     empty="the queue is empty: no trial runs or waits", no_match="no running or waiting trial matches")
 
 NOUNS = {

@@ -434,7 +434,7 @@ class Worker(Resource):
     isolated_user: bool = Field(
         description="False if trials run as the worker's own user; such a worker must serve one trusted tenant only."
     )
-    last_heard: datetime
+    last_heartbeat_at: datetime
     labels: dict[str, str] = Field(
         default={}, description="Labels from its configuration, such as `rack`: `r7`."
     )
@@ -508,7 +508,7 @@ class QueueEntry(Resource):
     max_slots: int | None = Field(
         default=None, description="Maximum number of slots; above `min_slots` for an elastic trial."
     )
-    slot_part: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
+    slot_fraction: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
     state: str = Field(description="waiting or running.")
     position: int | None = None
     code: str | None = Field(
@@ -537,12 +537,12 @@ class Holder(Resource):
     experiment_number: int
     trial_number: int
     slots: int
-    slot_part: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
+    slot_fraction: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
     since: datetime
     leaving: bool = Field(description="True if it was preempted or is ending.")
 
 
-class GivenBack(Resource):
+class Preemption(Resource):
     """Why a trial's run was preempted."""
 
     run_number: int
@@ -553,7 +553,7 @@ class GivenBack(Resource):
     )
 
 
-class WayOut(Resource):
+class StartSuggestion(Resource):
     """A change that would let a trial start, according to a scheduling plan."""
 
     code: str = Field(description="What to change, such as `slots`, `priority` or `pool`.")
@@ -582,10 +582,10 @@ class Explanation(Resource):
         default=0, description="Number of runs of other tenants that hold slots that it waits for."
     )
     other_slots: int = 0
-    given_back: GivenBack | None = Field(
+    preemption: Preemption | None = Field(
         default=None, description="Set if its current or last run was preempted."
     )
-    ways_out: list[WayOut] = Field(default=[], description="Changes that would let it start.")
+    suggestions: list[StartSuggestion] = Field(default=[], description="Changes that would let it start.")
     expected_start: ExpectedStart | None = Field(
         default=None, description="Null if too few runs have ended for an estimate."
     )
@@ -845,7 +845,7 @@ class ReplayDifference(Resource):
     kind: str
     recorded: JsonObject = Field(description="Decision in the journal.")
     recomputed: JsonObject = Field(description="Decision of the replay.")
-    said: str = Field(description="The difference in a sentence.")
+    summary: str = Field(description="The difference in a sentence.")
 
 
 class Replay(Resource):
@@ -1087,7 +1087,7 @@ class MachinePool(Resource):
     on_demand_slots: int = 0
     falls_back: bool = True
     moves_runs: bool = True
-    patience_s: float = 0.0
+    batching_window_s: float = 0.0
     idle_timeout_s: float | None = None
     join_timeout_s: float | None = None
     budget_per_month: float | None = None
@@ -1863,7 +1863,7 @@ class SignInWays(Resource):
     providers: list[SignInProvider]
 
 
-class BegunSignIn(Resource):
+class StartedSignIn(Resource):
     """A started sign-in: the provider's page for the browser, and the ticket that finishes the sign-in."""
 
     url: str
@@ -2133,7 +2133,7 @@ class Trial(Resource):
     seed: int
     slots: int = Field(description="Maximum slots of a run. The members of a run show the slots that it got.")
     min_slots: int | None = Field(default=None, description="Minimum slots of an elastic trial.")
-    slot_part: float | None = Field(
+    slot_fraction: float | None = Field(
         default=None, description="Fractional slot: the share of its slot, if the trial shares one."
     )
     source: int | None = Field(
@@ -2192,7 +2192,7 @@ class RunMember(Resource):
 
     worker: str
     slots: int
-    slot_part: float | None = Field(
+    slot_fraction: float | None = Field(
         default=None, description="Fractional slot: the run's share of the slot, if the run shares one."
     )
 

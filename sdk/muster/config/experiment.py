@@ -142,7 +142,7 @@ class ExperimentConfig(Section):
     @property
     def slots_held(self) -> float:
         """Maximum slots of a run of a trial; below 1 for a fractional slot."""
-        return self.resources.slot_part / 1000 or self.resources.slot_range[1]
+        return self.resources.slot_fraction / 1000 or self.resources.slot_range[1]
 
     def first_points(self) -> tuple[Point, ...]:
         """Return the warm-start points in the form that samplers write. Raises a refusal if a point is not in the space."""

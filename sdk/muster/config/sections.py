@@ -95,7 +95,7 @@ class Resources(Section):
         return (1, 1) if isinstance(asked, float) else (asked, asked)
 
     @property
-    def slot_part(self) -> int:
+    def slot_fraction(self) -> int:
         """Share of one slot in thousandths; 0 if the trial uses whole slots."""
         return round(self.slots_per_trial * 1000) if isinstance(self.slots_per_trial, float) else 0
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from services.gateway.cluster import schema as cluster
 from services.gateway.cluster.schema import Purchase
-from services.gateway.platform.json_values import part_of
+from services.gateway.platform.json_values import fraction_of
 from services.gateway.platform.references import Row
 from shared.messages import instances as instance_messages
 from shared.messages.queue import ExpectedStart, Explanation, QueueEntry
@@ -20,7 +20,7 @@ def render_worker(view: WorkerView) -> cluster.Worker:
         used_slots=view.used_slots,
         slot_kind=view.slot_kind,
         isolated_user=view.isolated_user,
-        last_heard=view.last_heard,
+        last_heartbeat_at=view.last_heartbeat_at,
         labels=view.labels,
         disabled_slots=list(view.disabled_slots),
         trouble=view.trouble,
@@ -68,7 +68,7 @@ def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
         slots=entry.slots,
         min_slots=entry.min_slots,
         max_slots=entry.max_slots,
-        slot_part=part_of(entry.part),
+        slot_fraction=fraction_of(entry.fraction),
         state=entry.state,
         position=entry.position,
         code=entry.code,
@@ -84,8 +84,10 @@ def _render_start(start: ExpectedStart | None) -> cluster.ExpectedStart | None:
 
 
 def render_explanation(explanation: Explanation) -> cluster.Explanation:
-    """Message and resource have the same fields, except for `trial` and `slot_part`."""
-    holders = [{**one.model_dump(), "slot_part": part_of(one.part)} for one in explanation.holders]
+    """Message and resource have the same fields, except for `trial` and `slot_fraction`."""
+    holders = [
+        {**one.model_dump(), "slot_fraction": fraction_of(one.fraction)} for one in explanation.holders
+    ]
     return cluster.Explanation.model_validate(
         {"trial": explanation.trial_id, **explanation.model_dump(exclude={"trial_id"}), "holders": holders}
     )

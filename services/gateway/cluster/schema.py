@@ -32,7 +32,7 @@ class Worker(Resource):
     isolated_user: bool = Field(
         description="False if trials run as the worker's own user; such a worker must serve one trusted tenant only."
     )
-    last_heard: datetime
+    last_heartbeat_at: datetime
     labels: dict[str, str] = Field(
         default={}, description="Labels from its configuration, such as `rack`: `r7`."
     )
@@ -62,7 +62,7 @@ class ListWorkersRequest(ListRequest):
             "used_slots",
             "slot_kind",
             "isolated_user",
-            "last_heard",
+            "last_heartbeat_at",
             "labels",
             "trouble",
         ),
@@ -177,7 +177,7 @@ class QueueEntry(Resource):
     max_slots: int | None = Field(
         default=None, description="Maximum number of slots; above `min_slots` for an elastic trial."
     )
-    slot_part: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
+    slot_fraction: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
     state: str = Field(description="waiting or running.")
     position: int | None = None
     code: str | None = Field(
@@ -218,12 +218,12 @@ class Holder(Resource):
     experiment_number: int
     trial_number: int
     slots: int
-    slot_part: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
+    slot_fraction: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
     since: datetime
     leaving: bool = Field(description="True if it was preempted or is ending.")
 
 
-class GivenBack(Resource):
+class Preemption(Resource):
     """Why a trial's run was preempted."""
 
     run_number: int
@@ -234,7 +234,7 @@ class GivenBack(Resource):
     )
 
 
-class WayOut(Resource):
+class StartSuggestion(Resource):
     """A change that would let a trial start, according to a scheduling plan."""
 
     code: str = Field(description="What to change, such as `slots`, `priority` or `pool`.")
@@ -263,10 +263,10 @@ class Explanation(Resource):
         default=0, description="Number of runs of other tenants that hold slots that it waits for."
     )
     other_slots: int = 0
-    given_back: GivenBack | None = Field(
+    preemption: Preemption | None = Field(
         default=None, description="Set if its current or last run was preempted."
     )
-    ways_out: list[WayOut] = Field(default=[], description="Changes that would let it start.")
+    suggestions: list[StartSuggestion] = Field(default=[], description="Changes that would let it start.")
     expected_start: ExpectedStart | None = Field(
         default=None, description="Null if too few runs have ended for an estimate."
     )

@@ -306,7 +306,7 @@ class ReplayDifference(Resource):
     kind: str
     recorded: JsonObject = Field(description="Decision in the journal.")
     recomputed: JsonObject = Field(description="Decision of the replay.")
-    said: str = Field(description="The difference in a sentence.")
+    summary: str = Field(description="The difference in a sentence.")
 
 
 class Replay(Resource):

@@ -57,7 +57,7 @@ class PoolMachines(Request):
         default=True,
         description="True moves runs of a pool with spot machines to cheaper machines if the savings outweigh the cost of the move.",
     )
-    patience_s: Annotated[float, Field(ge=0, le=600)] = Field(
+    batching_window_s: Annotated[float, Field(ge=0, le=600)] = Field(
         default=0.0,
         description="Maximum time to delay renting while demand still grows, so that larger machines can cover it.",
     )
@@ -120,7 +120,7 @@ class MachinePool(Resource):
     on_demand_slots: int = 0
     falls_back: bool = True
     moves_runs: bool = True
-    patience_s: float = 0.0
+    batching_window_s: float = 0.0
     idle_timeout_s: float | None = None
     join_timeout_s: float | None = None
     budget_per_month: float | None = None

@@ -43,6 +43,6 @@ def to_time(time_ms: int) -> datetime:
     return datetime.fromtimestamp(time_ms / 1000, UTC)
 
 
-def part_of(part: Thousandths) -> float | None:
+def fraction_of(part: Thousandths) -> float | None:
     """Convert thousandths to the share of a slot; None for whole slots."""
     return part / WHOLE_SLOT if part else None

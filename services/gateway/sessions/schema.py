@@ -74,7 +74,7 @@ class BeginSignInRequest(Request):
     ]
 
 
-class BegunSignIn(Resource):
+class StartedSignIn(Resource):
     """A started sign-in: the provider's page for the browser, and the ticket that finishes the sign-in."""
 
     url: str

@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from services.gateway.platform.json_values import finite, finite_only, not_finite, not_finite_only, part_of
+from services.gateway.platform.json_values import (
+    finite,
+    finite_only,
+    fraction_of,
+    not_finite,
+    not_finite_only,
+)
 from services.gateway.platform.references import Row
 from services.gateway.trials import schema as trials
 from shared.messages.experiments import ParetoTrial, TrialChanged
@@ -26,7 +32,7 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
         source=changed.source,
         start_checkpoint=changed.start_checkpoint,
         min_slots=_least_slots(config),
-        slot_part=_slot_part(config),
+        slot_fraction=_slot_fraction(config),
         best=_measured(changed.best),
         latest=_measured(changed.latest),
         runs=changed.runs,
@@ -50,7 +56,9 @@ def render_pareto_trial(found: ParetoTrial) -> trials.FrontTrial:
 
 def render_run(row: Row) -> trials.Run:
     changed = row.changed
-    members = [{**member, "slot_part": part_of(member.get("part", 0))} for member in changed["members"]]
+    members = [
+        {**member, "slot_fraction": fraction_of(member.get("fraction", 0))} for member in changed["members"]
+    ]
     return trials.Run.model_validate(
         {
             **changed,
@@ -80,7 +88,7 @@ def _least_slots(config: dict[str, Any]) -> int | None:
     return asked["min"] if isinstance(asked, dict) else None
 
 
-def _slot_part(config: dict[str, Any]) -> float | None:
+def _slot_fraction(config: dict[str, Any]) -> float | None:
     """Return the share of a trial with a fractional slot, else None."""
     asked = config["resources"]["slots_per_trial"]
     return asked if isinstance(asked, float) and not asked.is_integer() else None

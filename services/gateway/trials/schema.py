@@ -77,7 +77,7 @@ class Trial(Resource):
     seed: int
     slots: int = Field(description="Maximum slots of a run. The members of a run show the slots that it got.")
     min_slots: int | None = Field(default=None, description="Minimum slots of an elastic trial.")
-    slot_part: float | None = Field(
+    slot_fraction: float | None = Field(
         default=None, description="Fractional slot: the share of its slot, if the trial shares one."
     )
     source: int | None = Field(
@@ -180,7 +180,7 @@ class RunMember(Resource):
 
     worker: str
     slots: int
-    slot_part: float | None = Field(
+    slot_fraction: float | None = Field(
         default=None, description="Fractional slot: the run's share of the slot, if the run shares one."
     )
 

@@ -45,7 +45,7 @@ def resolve(pool: PoolName, definition: PoolDefinition, catalogue: Catalogue) ->
         maximum_slots=definition.maximum_slots,
         reserve_slots=definition.reserve_slots,
         spot=SpotRule(definition.spot_share, definition.on_demand_slots, definition.falls_back),
-        batching_window=timedelta(seconds=definition.patience_s),
+        batching_window=timedelta(seconds=definition.batching_window_s),
         migrates_runs=definition.moves_runs and any(offer.purchase == "spot" for offer in offers),
         budget_per_month=definition.budget_per_month,
         labels=definition.labels,

@@ -52,7 +52,7 @@ class CostQueries:
                     idle_timeout_s=spec.idle_timeout.total_seconds(),
                     price_per_hour=spec.price_per_hour,
                     labels=dict(spec.labels),
-                    standing=joined.workers,
+                    rented=joined.workers,
                     boot_s=joined.boot_s,
                 )
             )

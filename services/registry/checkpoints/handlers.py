@@ -9,7 +9,7 @@ from services.registry.runs.handlers import facts_of
 from services.registry.runs.store import trials
 from shared.bus import Delivery, Unit
 from shared.messages.runs import RunEnded
-from shared.messages.workers import WorkerJoined, WorkerLost, WorkerLostForGood
+from shared.messages.workers import WorkerJoined, WorkerLost, WorkerRemoved
 
 
 async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
@@ -36,14 +36,14 @@ async def on_worker_lost(unit: Unit, batch: list[Delivery[WorkerLost]]) -> None:
     await _save(unit, batch, "silent")
 
 
-async def on_worker_lost_for_good(unit: Unit, batch: list[Delivery[WorkerLostForGood]]) -> None:
+async def on_worker_removed(unit: Unit, batch: list[Delivery[WorkerRemoved]]) -> None:
     """The worker is lost for good: the loop abandons what it has not uploaded."""
     await _save(unit, batch, "removed")
 
 
 async def _save(
     unit: Unit,
-    batch: list[Delivery[WorkerJoined]] | list[Delivery[WorkerLost]] | list[Delivery[WorkerLostForGood]],
+    batch: list[Delivery[WorkerJoined]] | list[Delivery[WorkerLost]] | list[Delivery[WorkerRemoved]],
     state: str,
 ) -> None:
     for message in sorted((one.message for one in batch), key=lambda message: message.worker):

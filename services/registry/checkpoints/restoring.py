@@ -163,5 +163,5 @@ def _superseded(
         token=facts.token,
         version=facts.run_number,
         step=step,
-        standing=tuple(CurrentValidation(step=one.step, values=one.values) for one in current),
+        current=tuple(CurrentValidation(step=one.step, values=one.values) for one in current),
     )

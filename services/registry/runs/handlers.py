@@ -13,10 +13,10 @@ from services.registry.runs.store import trials
 from shared.bus import Delivery, Unit
 from shared.errors import Broken
 from shared.ids import TenantId
-from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialRequested
 from shared.messages.runs import AllocationFacts, RunEvent, RunGranted, RunResized
 
-Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
+Versioned = TypeVar("Versioned", ExperimentChanged, TrialRequested, TrialChanged)
 
 
 async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
@@ -52,7 +52,7 @@ async def on_experiment_changed(unit: Unit, batch: list[Delivery[ExperimentChang
     await trials.save_experiment_end(unit.connection, _by_id(rows.values()))
 
 
-async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
+async def on_trial_requested(unit: Unit, batch: list[Delivery[TrialRequested]]) -> None:
     """Store the trial's definition, for lineage, collection and pins."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.trial_id: {
@@ -67,7 +67,7 @@ async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> Non
             "smaller_is_better": delivery.message.spec.smaller_is_better,
             "start_checkpoint": delivery.message.spec.start_checkpoint,
             "upload_timeout_s": delivery.message.spec.upload_timeout_s,
-            "desired_state": delivery.message.wanted,
+            "desired_state": delivery.message.desired_state,
             "request": delivery.message.request,
         }
         for delivery in _oldest_first(batch)

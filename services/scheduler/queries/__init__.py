@@ -150,7 +150,7 @@ class Queries:
             gangs=load.gangs,
             tenant=load.tenant,
             slot_kind=worker.kind,
-            last_heard=self.heartbeats.last_heartbeat(worker.id) or worker.joined_at or now,
+            last_heartbeat_at=self.heartbeats.last_heartbeat(worker.id) or worker.joined_at or now,
             isolated_user=worker.is_isolated,
             labels=dict(worker.labels),
             slot_ids=worker.slot_ids,

@@ -63,20 +63,20 @@ class Explainer:
             position=position,
             holders=tuple(_holder(cluster, run) for run in held.named),
             **_counts(held),
-            given_back=await self._given_back(trial),
+            preemption=await self._preemption(trial),
             expected_start=expected_start,
-            ways_out=await self._ways_out(trial, reason),
+            suggestions=await self._suggestions(trial, reason),
         )
 
     async def _explain_running(self, trial: Trial) -> Explanation:
         run = self.cycle.cluster.runs[trial.run or RunId(trial.id)]
         workers = ", ".join(share.worker for share in run.shares)
         message = f"run {run.number} holds {_count(stored(run.slots))} of pool {run.pool} on {workers}"
-        given_back = await self._given_back(trial) if run.preempted else None
+        preemption = await self._preemption(trial) if run.preempted else None
         if run.asked and run.asked.slots is not None:
             message += f"; it was asked to save and resume with {_count(run.asked.slots)}"
-        elif given_back:
-            message += f"; it was asked to give them back {given_back.message}"
+        elif preemption:
+            message += f"; it was asked to give them back {preemption.message}"
         return Explanation(
             trial_id=trial.id,
             state="running",
@@ -88,7 +88,7 @@ class Explainer:
                 "pool": run.pool,
                 "restarts": trial.restarts,
             },
-            given_back=given_back,
+            preemption=preemption,
         )
 
     async def _explain_stored(self, tenant: TenantId, trial: TrialId) -> Explanation:
@@ -99,7 +99,7 @@ class Explainer:
         message = "the scheduler has no such trial"
         return Explanation(trial_id=trial, state="unknown", code="unknown", message=message)
 
-    async def _given_back(self, trial: Trial) -> PreemptionReason | None:
+    async def _preemption(self, trial: Trial) -> PreemptionReason | None:
         if trial.run is None:
             return None
         async with self.database.read(trial.request.tenant) as connection:
@@ -111,7 +111,7 @@ class Explainer:
             run_number=found.run_number, code=found.asked.because, message=message, by=found.by
         )
 
-    async def _ways_out(self, trial: Trial, reason: WaitReason) -> tuple[StartSuggestion, ...]:
+    async def _suggestions(self, trial: Trial, reason: WaitReason) -> tuple[StartSuggestion, ...]:
         """Run one plan per step; between the steps the leader continues its work."""
         cluster, until, found = self.cycle.cluster, self.clock.monotonic() + LOOK_S, []
         for one in alternatives(cluster, trial.id, reason):
@@ -130,7 +130,7 @@ def _holder(cluster: Cluster, run: Run) -> SlotHolder:
         experiment_number=request.experiment_number,
         trial_number=request.number,
         slots=ceil(charge.slots),
-        part=request.needs.fraction,
+        fraction=request.needs.fraction,
         since=run.granted_at,
         leaving=charge.is_leaving,
     )

@@ -63,7 +63,7 @@ def _entry(term: LeaderTerm, cluster: Cluster, trial: Trial, before: int | None)
         slots=displayed_slots(cluster, trial),
         min_slots=needs.min_slots,
         max_slots=needs.max_slots,
-        part=needs.fraction,
+        fraction=needs.fraction,
         state="running" if is_running else "waiting",
         position=None if before is None else before + 1,
         code=refusal.code if refusal else None,

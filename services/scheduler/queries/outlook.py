@@ -105,8 +105,8 @@ class _OutlookWriter:
                 tenant=self.numbers.of_tenant(tenant),
                 workspace=self.numbers.of_workspace(tenant, below[0]) if below else None,
                 slots=one.slots,
-                begins_s=max(0.0, (one.begin_ms - now_ms) / 1000),
-                ends_s=(one.end_ms - now_ms) / 1000,
+                starts_in_s=max(0.0, (one.begin_ms - now_ms) / 1000),
+                ends_in_s=(one.end_ms - now_ms) / 1000,
             )
 
     def running(self) -> Iterator[OutlookRequest]:
@@ -158,7 +158,7 @@ class _OutlookWriter:
             experiment_max_trials=policy.max_trials,
             slots=slots,
             min_slots=least,
-            part=needs.fraction,
+            fraction=needs.fraction,
             single_node=needs.single_node,
             required_labels=dict(where.required),
             excluded_workers=where.excluded,

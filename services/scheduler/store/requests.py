@@ -164,7 +164,7 @@ def _request_row(stored: StoredRequest) -> dict[str, object]:
         "experiment": request.experiment,
         "version": request.version,
         "request": request.request,
-        "wanted": request.wanted,
+        "wanted": request.desired_state,
         "decide_at": request.decide_at,
         "spec": stored.spec.model_dump(mode="json"),
         "traceparent": stored.traceparent,

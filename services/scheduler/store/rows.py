@@ -44,7 +44,7 @@ def request_of(
         experiment=experiment,
         version=version,
         request=request,
-        wanted=wanted,
+        desired_state=wanted,
         decide_at=decide_at,
         needs=needs_of(spec.slots),
         pool=spec.pool,
@@ -58,7 +58,7 @@ def request_of(
 
 def needs_of(slots: Slots) -> SlotNeeds:
     where = where_of(slots.required_labels, slots.preferred_labels, slots.excluded_workers)
-    return SlotNeeds(slots.min, slots.max, slots.kind, slots.single_node, slots.part, where)
+    return SlotNeeds(slots.min, slots.max, slots.kind, slots.single_node, slots.fraction, where)
 
 
 def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
@@ -70,7 +70,7 @@ def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
         "experiment": request.experiment,
         "version": request.version,
         "request": request.request,
-        "wanted": request.wanted,
+        "wanted": request.desired_state,
         "decide_at": request.decide_at,
         "state": trial.state,
         "place": trial.place,

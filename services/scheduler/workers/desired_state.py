@@ -124,7 +124,7 @@ class DesiredStateSender:
             tenant=run.tenant,
             token=run.token,
             generation=run.gang.generation,
-            wanted=item.wanted,
+            signal=item.signal,
             decide_at=trial.request.decide_at,
             members=tuple(member_of(share) for share in run.gang.members),
             rendezvous=run.gang.rendezvous if run.gang.may_meet else None,

@@ -207,7 +207,7 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
         token=allocation.token,
         generation=allocation.generation,
         state=allocation.state,
-        wanted=allocation.wanted,
+        signal=allocation.signal,
         decide_at=allocation.decide_at,
         rendezvous=allocation.rendezvous,
         step=allocation.step,

@@ -80,7 +80,7 @@ class TrialHandlers:
         self, run: RunEvent, since: datetime | None = None, until: datetime | None = None
     ) -> SlotUsage:
         return SlotUsage(
-            slots=sum(member.part / 1000 or member.slots for member in run.members),
+            slots=sum(member.fraction / 1000 or member.slots for member in run.members),
             since_ms=millis(since or run.granted_at),
             until_ms=None if until is None else millis(until),
             price=self.dispatcher.prices.get(run.pool, 0.0),
@@ -100,7 +100,7 @@ def _validation(trial: int, message: ValidationStored) -> Result:
 
 
 def _rollback(trial: int, message: ValidationsSuperseded) -> Rollback:
-    valid = [(one.step, one.values) for one in message.standing]
+    valid = [(one.step, one.values) for one in message.current]
     return Rollback(trial, message.run_number, message.step, valid)
 
 

@@ -46,7 +46,7 @@ def decide_again(lines: Iterable[bytes]) -> bytes:
             "kind": found.kind,
             "recorded": found.recorded,
             "recomputed": found.recomputed,
-            "said": message,
+            "summary": message,
         }
         return orjson.dumps({"checked": checked, "difference": difference})
     return orjson.dumps({"checked": checked})

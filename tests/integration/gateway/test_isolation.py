@@ -212,7 +212,7 @@ async def test_an_explanation_names_what_one_sees_and_counts_the_rest(site: Site
             "message": "",
             "holders": [{"experiment_number": number, **held} for number in (here, hidden)],
             "own_runs": 2,
-            "given_back": {
+            "preemption": {
                 "run_number": 1,
                 "code": "priority",
                 "message": f"for {hidden}.1, whose priority is higher",
@@ -225,8 +225,8 @@ async def test_an_explanation_names_what_one_sees_and_counts_the_rest(site: Site
     for token, numbers, by in ((admin, [here, hidden], f"{hidden}.1"), (site.insider, [here], None)):
         found = await asked(path, token)
         assert [one["experiment_number"] for one in found["holders"]] == numbers
-        assert found["own_runs"] == 2 and found["given_back"]["by"] == by
-        assert (f"{hidden}.1" in found["given_back"]["message"]) == (by is not None)
+        assert found["own_runs"] == 2 and found["preemption"]["by"] == by
+        assert (f"{hidden}.1" in found["preemption"]["message"]) == (by is not None)
 
 
 async def test_a_stream_of_events_holds_what_one_sees(site: Site) -> None:

@@ -52,7 +52,7 @@ def view(*workers: str) -> ClusterView:
                     "slots": 1,
                     "used_slots": 0,
                     "slot_kind": "cpu",
-                    "last_heard": NOW,
+                    "last_heartbeat_at": NOW,
                 }
             )
             for worker in workers

@@ -280,5 +280,5 @@ def _view(worker: WorkerId, used: int) -> WorkerView:
         slots=1,
         used_slots=used,
         slot_kind="cpu",
-        last_heard=CLOCK.now(),
+        last_heartbeat_at=CLOCK.now(),
     )

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from shared.ids import AllocationId, PoolName, new_id
-from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialRequested
 from shared.messages.reports import Report, Validation
 from shared.messages.runs import RunEnded, RunGranted, RunOutcome
 from shared.messages.specs import DesiredState, GangMember, Signal, TrialSpec
@@ -49,12 +49,12 @@ def ended(
     )
 
 
-def wanted(run: Run, **spec: Any) -> TrialWanted:
-    return TrialWanted(
+def wanted(run: Run, **spec: Any) -> TrialRequested:
+    return TrialRequested(
         trial_id=run.trial,
         experiment_id=run.experiment,
         version=1,
-        wanted=DesiredState.RUN,
+        desired_state=DesiredState.RUN,
         spec=TrialSpec(
             **{
                 "experiment_number": 1,

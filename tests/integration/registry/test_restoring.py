@@ -79,7 +79,7 @@ async def test_a_run_hears_what_was_best_in_all_that_it_goes_on_from(around: Pla
     assert (await around.restore(following)).best == 0.7
     [told] = await around.emitted("validation.superseded", trial_id=run.trial)
     assert (told["run_number"], told["step"]) == (2, 40)
-    assert told["standing"] == [
+    assert told["current"] == [
         {"step": step, "values": {"accuracy": value}} for step, value in ((20, 0.7), (40, 0.6), (10, 0.5))
     ]
     assert (await around.restore(around.scheduler.grant(start_checkpoint=newest))).best is None

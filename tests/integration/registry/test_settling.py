@@ -8,7 +8,7 @@ from shared.ids import SITE, CheckpointId, PoolName, WorkerId, derived_id, new_i
 from shared.messages.base import Event
 from shared.messages.checkpoints import Upload
 from shared.messages.specs import DesiredState
-from shared.messages.workers import WorkerJoined, WorkerLost, WorkerLostForGood
+from shared.messages.workers import WorkerJoined, WorkerLost, WorkerRemoved
 from tests.integration.registry.messages import ended, wanted
 from tests.integration.registry.platform import Platform
 from tests.integration.registry.scheduling import CLOCK, Run
@@ -36,7 +36,7 @@ async def say(around: Platform, kind: type[Event], worker: str, version: int) ->
     own: dict[type[Event], dict[str, Any]] = {
         WorkerJoined: {"address": "127.0.0.1", "slots": (), "state": "ready", "joined_at": CLOCK.now()},
         WorkerLost: {"reason": "not heard", "lost_at": CLOCK.now()},
-        WorkerLostForGood: {"reason": "its instance is gone", "gone_at": CLOCK.now()},
+        WorkerRemoved: {"reason": "its instance is gone", "removed_at": CLOCK.now()},
     }
     known = {"worker": WorkerId(worker), "version": version, "pool": PoolName("default")}
     await around.publish("scheduler", kind(**known, **own[kind]), SITE)
@@ -87,7 +87,7 @@ async def test_a_next_run_that_waits_cuts_uploads_short_after_the_timeout(around
 async def test_only_a_next_run_that_is_wanted_waits(around: Platform) -> None:
     paused, resumed = around.scheduler.grant(), around.scheduler.grant()
     held, given_up = await announce(around, paused), await announce(around, resumed)
-    parked = {"version": 2, "wanted": DesiredState.PARK}
+    parked = {"version": 2, "desired_state": DesiredState.PARK}
     for run in (paused, resumed):
         message = wanted(run, upload_timeout_s=0.5)
         await around.publish("searcher", message.model_copy(update=parked))
@@ -107,7 +107,7 @@ async def test_a_worker_that_is_lost_for_good_takes_what_it_has_not_sent_with_it
     await eventually(lambda: told(around, runs[1], "worker w-2 does not respond"))
     await say(around, WorkerJoined, "w-2", 2)
     await eventually(lambda: told(around, runs[1], "worker w-2 still has to upload"))
-    await say(around, WorkerLostForGood, "w-2", 4)
+    await say(around, WorkerRemoved, "w-2", 4)
     await say(around, WorkerLost, "w-2", 3)
     never_sent = derived_id(runs[1].id, "checkpoint", 1)
     await eventually(lambda: happened(around, "abandoned", never_sent))

@@ -20,13 +20,13 @@ TABLES = """
 """
 OF_NO_TENANT = {
     "registry.alembic_version",
-    "registry.gone",
+    "registry.tombstone",
     "registry.pending_prefix_cleanup",
     "registry.worker",
 }
 """Besides the migrations' mark, ids of what was deleted and prefixes that are still to be emptied, which outlive their tenant; and the
 site's workers that are away."""
-READ_BY_ALL = {"registry.gone"}
+READ_BY_ALL = {"registry.tombstone"}
 """Each message that comes is held against these ids, under its tenant; they say nothing else."""
 
 

@@ -75,7 +75,7 @@ class FakeWorker:
         return {self._trials[a] for a, observed in self.has.items() if observed.state == "running"}
 
     def wanted(self, trial: UUID) -> Signal | None:
-        found = [o.wanted for a, o in self.has.items() if self._trials[a] == trial]
+        found = [o.signal for a, o in self.has.items() if self._trials[a] == trial]
         return found[-1] if found else None
 
     @property
@@ -109,7 +109,7 @@ class FakeWorker:
                     generation=allocation.generation,
                     state="running",
                 )
-            changes: dict[str, Any] = {"wanted": allocation.wanted, "decide_at": allocation.decide_at}
+            changes: dict[str, Any] = {"signal": allocation.signal, "decide_at": allocation.decide_at}
             if allocation.members[0].worker == self.id and len(allocation.members) > 1:
                 changes["rendezvous"] = f"127.0.0.1:{allocation.token}"
             self.has[allocation_id] = observed.model_copy(update=changes)

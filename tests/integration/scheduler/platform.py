@@ -28,7 +28,7 @@ from shared.ids import (
     new_id,
 )
 from shared.messages.base import Command, Event, Query
-from shared.messages.experiments import TrialWanted
+from shared.messages.experiments import TrialRequested
 from shared.messages.specs import DesiredState, QueueShare, Slots, TrialSpec
 from shared.messages.workers import Credentials, IssueJoin, Join
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
@@ -170,14 +170,14 @@ class Platform:
         named = ("required_labels", "preferred_labels", "excluded_workers", "single_node")
         where = {name: spec.pop(name) for name in named if name in spec}
         share = QueueShare(priority=spec.pop("priority", None), max_slots=spec.pop("max_slots", None))
-        needs = Slots(min=slots, max=most or slots, part=spec.pop("part", 0), **where)
+        needs = Slots(min=slots, max=most or slots, fraction=spec.pop("fraction", 0), **where)
         await self.tell(
-            TrialWanted(
+            TrialRequested(
                 trial_id=trial,
                 experiment_id=ExperimentId(experiment or trial),
                 version=version,
                 request=request,
-                wanted=wanted,
+                desired_state=wanted,
                 decide_at=decide_at,
                 spec=TrialSpec(
                     experiment_number=1,

@@ -50,13 +50,13 @@ async def test_what_would_help_does_and_who_gave_back_is_told_to_whom(around: Pl
         assert told.position == 1
         assert [(one.slots, one.leaving) for one in told.holders] == [(2, False)]
         assert (told.own_runs, told.own_slots, told.other_runs, told.other_slots) == (1, 2, 0, 0)
-        (way,) = told.ways_out
+        (way,) = told.suggestions
         assert (way.code, way.number, way.starts) == ("priority", 39, "soon")
         assert way.command == "muster queue priority 1 39"
 
         await edit(around, second, priority=39)
         told = await until(around, second, "waiting_for_preemption")
-        assert [one.leaving for one in told.holders] == [True] and told.ways_out == ()
+        assert [one.leaving for one in told.holders] == [True] and told.suggestions == ()
         asked = await until(around, first, "preempting")
         assert asked.message.endswith("it was asked to give them back for 1.1, whose priority is higher")
         await eventually(lambda: worker.wanted(first) is Signal.PREEMPT)
@@ -64,7 +64,7 @@ async def test_what_would_help_does_and_who_gave_back_is_told_to_whom(around: Pl
         await eventually(lambda: second in worker.running)
         await around.heard(RunEnded, first)
         told = await until(around, first, "waiting_for_slots")
-        assert told.given_back and (told.given_back.code, told.given_back.by) == ("priority", "1.1")
+        assert told.preemption and (told.preemption.code, told.preemption.by) == ("priority", "1.1")
 
         stranger = TenantId(new_id(CLOCK))
         assert (await explanation(around, first, stranger)).state == "unknown"

@@ -18,20 +18,20 @@ HALF = 500
 async def test_halves_share_a_slot_and_the_next_leader_knows_what_is_left_of_it(around: Platform) -> None:
     first, second, third, whole = (new_trial() for _ in range(4))
     async with around.scheduler() as leader, around.worker("p1") as worker:
-        await around.want(first, part=HALF)
-        await around.want(second, part=400)
+        await around.want(first, fraction=HALF)
+        await around.want(second, fraction=400)
         await eventually(lambda: worker.running == {first, second})
         told = [(await around.heard(RunGranted, trial)).members[0] for trial in (first, second)]
-        assert [(member.slots, member.part, member.slot_ids) for member in told] == [
+        assert [(member.slots, member.fraction, member.slot_ids) for member in told] == [
             (1, HALF, (0,)),
             (1, 400, (0,)),
         ]
-        await around.want(third, part=HALF)
+        await around.want(third, fraction=HALF)
         await eventually(
             lambda: leads_to(around, third, "waiting for 0.5 slots; 0 of 1 slot free in pool default")
         )
         page = await around.ask(GetQueue(), DEFAULT_TENANT)
-        assert {(entry.trial_id, entry.slots, entry.part) for entry in page.entries} == {
+        assert {(entry.trial_id, entry.slots, entry.fraction) for entry in page.entries} == {
             (first, 1, HALF), (second, 1, 400), (third, 1, HALF),
         }  # fmt: skip
         await leader.kill()

@@ -33,8 +33,8 @@ from shared.messages.experiments import (
     OperationRefused,
     SubmissionCommitted,
     TrialChanged,
+    TrialRequested,
     TrialVerdict,
-    TrialWanted,
 )
 from shared.messages.queue import RequestClosed, RequestOutcome
 from shared.messages.reports import ValidationStored
@@ -47,7 +47,7 @@ from tests.support.warm import Warm
 ROOT = Path(__file__).parents[3]
 WORKER = WorkerId("w1")
 KINDS: dict[str, type[Event]] = {
-    kind.TYPE: kind for kind in (ExperimentChanged, TrialChanged, TrialWanted, OperationRefused)
+    kind.TYPE: kind for kind in (ExperimentChanged, TrialChanged, TrialRequested, OperationRefused)
 }
 E = TypeVar("E", bound=Event)
 
@@ -82,9 +82,9 @@ class ReceivedMessages:
     def experiment(self, experiment: ExperimentId) -> ExperimentChanged | None:
         return max(self.all(ExperimentChanged, experiment), key=lambda e: e.version, default=None)
 
-    def requests(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
-        newest: dict[TrialId, TrialWanted] = {}
-        for request in self.all(TrialWanted, experiment):
+    def requests(self, experiment: ExperimentId) -> dict[TrialId, TrialRequested]:
+        newest: dict[TrialId, TrialRequested] = {}
+        for request in self.all(TrialRequested, experiment):
             if request.trial_id not in newest or request.version > newest[request.trial_id].version:
                 newest[request.trial_id] = request
         return newest
@@ -182,7 +182,7 @@ class Neighbours:
         self.received.verdicts.append((message.subject.split(".")[2], TrialVerdict.from_bytes(message.data)))
 
 
-def run_granted(request: TrialWanted, run: RunId, number: int | None = None) -> RunGranted:
+def run_granted(request: TrialRequested, run: RunId, number: int | None = None) -> RunGranted:
     return RunGranted(
         run_id=run,
         trial_id=request.trial_id,
@@ -208,7 +208,7 @@ def run_ended(granted: RunGranted, validations: int | None, **more: Any) -> RunE
     )
 
 
-def closed(request: TrialWanted, outcome: RequestOutcome, **more: Any) -> RequestClosed:
+def closed(request: TrialRequested, outcome: RequestOutcome, **more: Any) -> RequestClosed:
     return RequestClosed(
         trial_id=request.trial_id,
         experiment_id=request.experiment_id,
@@ -220,7 +220,7 @@ def closed(request: TrialWanted, outcome: RequestOutcome, **more: Any) -> Reques
 
 
 def validation(
-    request: TrialWanted, run: RunId, number: int, step: int, loss: float, **more: Any
+    request: TrialRequested, run: RunId, number: int, step: int, loss: float, **more: Any
 ) -> ValidationStored:
     return ValidationStored(
         trial_id=request.trial_id,

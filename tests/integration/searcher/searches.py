@@ -11,7 +11,7 @@ from muster.config import load_config
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
 from shared.ids import ExperimentId
-from shared.messages.experiments import OperationRefused, TrialWanted
+from shared.messages.experiments import OperationRefused, TrialRequested
 from shared.messages.journals import GetJournal
 from tests.integration.searcher.neighbours import Neighbours
 from tests.integration.servers import TestDatabase
@@ -54,7 +54,7 @@ async def rows(postgres: TestDatabase, query: str, **values: Any) -> list[Any]:
         await engine.dispose()
 
 
-async def requests(neighbours: Neighbours, experiment: ExperimentId, count: int) -> list[TrialWanted]:
+async def requests(neighbours: Neighbours, experiment: ExperimentId, count: int) -> list[TrialRequested]:
     await eventually(lambda: len(neighbours.received.requests(experiment)) >= count)
     found = neighbours.received.requests(experiment).values()
     return sorted(found, key=lambda request: request.spec.trial_number)
@@ -90,7 +90,7 @@ async def count_wishes(neighbours: Neighbours, experiment: ExperimentId) -> None
     def is_whole() -> bool:
         # What a killed process had committed and not published comes last.
         versions: dict[object, list[int]] = {}
-        for request in neighbours.received.all(TrialWanted, experiment):
+        for request in neighbours.received.all(TrialRequested, experiment):
             versions.setdefault(request.trial_id, []).append(request.version)
         return all(sorted(found) == list(range(1, len(found) + 1)) for found in versions.values())
 

@@ -54,7 +54,9 @@ async def test_a_limit_is_kept_by_a_process_that_did_not_see_the_runs_begin(
     async with searcher(settings("searcher") | HURRIED):
         await neighbours.wait_state(experiment, "stopping")
         await eventually(
-            lambda: neighbours.received.requests(experiment)[request.trial_id].wanted is DesiredState.STOP
+            lambda: (
+                neighbours.received.requests(experiment)[request.trial_id].desired_state is DesiredState.STOP
+            )
         )
         await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
         await neighbours.publish(closed(request, "stopped"))

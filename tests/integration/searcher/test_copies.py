@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shared.ids import CheckpointId
-from shared.messages.experiments import ExperimentChanged, GetReferences, TrialWanted
+from shared.messages.experiments import ExperimentChanged, GetReferences, TrialRequested
 from shared.messages.queue import RequestOutcome
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import agree_with_the_rule, count_wishes, document
@@ -89,7 +89,7 @@ class Asking(Train):
 
     asked = 0
 
-    async def _run(self, request: TrialWanted) -> RequestOutcome:
+    async def _run(self, request: TrialRequested) -> RequestOutcome:
         if request.spec.start_checkpoint is not None:
             self.asked += 1
             start = CheckpointId(request.spec.start_checkpoint)

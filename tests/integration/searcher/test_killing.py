@@ -39,7 +39,7 @@ async def test_an_experiment_without_runs_is_final_though_no_scheduler_answers(
     assert (over.final, over.trials.cancelled) == (True, 2)
     wanted = DesiredState.KILL if command is KillExperiment else DesiredState.CANCEL
     await eventually(
-        lambda: {w.wanted for w in neighbours.received.requests(experiment).values()} == {wanted}
+        lambda: {w.desired_state for w in neighbours.received.requests(experiment).values()} == {wanted}
     )
     await eventually(lambda: all(trial.final for trial in neighbours.received.trials(experiment).values()))
 

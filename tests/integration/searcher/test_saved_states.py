@@ -91,4 +91,4 @@ async def test_a_replay_finds_a_saved_state_that_is_not_what_the_decisions_come_
         difference = (await neighbours.bus.ask(question, neighbours.tenant, 30.0)).difference
         assert difference is not None
         assert difference.position == position
-        assert "the state saved after decision" in difference.said
+        assert "the state saved after decision" in difference.summary

@@ -19,7 +19,7 @@ from shared.messages.experiments import (
     PauseExperiment,
     ResumeExperiment,
     TrialChanged,
-    TrialWanted,
+    TrialRequested,
     ValidateConfig,
 )
 from shared.messages.journals import GetJournal, ReplayExperiment
@@ -91,8 +91,8 @@ async def test_a_replay_finds_the_first_decision_that_is_not_what_was_recorded(
     position, trial = (await rows(postgres, changed, e=experiment))[0]
     found = (await neighbours.bus.ask(question, neighbours.tenant, 30.0)).difference
     assert found is not None and found.position == position
-    assert found.said.startswith(f"decision {position} ('judged' of trial {trial}) differs: ")
-    assert "'stop' was recorded as false and is recomputed as true" in found.said
+    assert found.summary.startswith(f"decision {position} ('judged' of trial {trial}) differs: ")
+    assert "'stop' was recorded as false and is recomputed as true" in found.summary
 
 
 async def test_a_validation_before_a_decision_writes_neither_journal_nor_message(
@@ -112,7 +112,7 @@ async def test_a_validation_before_a_decision_writes_neither_journal_nor_message
     await eventually(taken)
     journal = await rows(postgres, "SELECT kind FROM searcher.journal WHERE experiment = :e", e=experiment)
     assert [row[0] for row in journal] == ["started"]
-    assert len(neighbours.received.all(TrialWanted, experiment)) == 4
+    assert len(neighbours.received.all(TrialRequested, experiment)) == 4
     await neighbours.publish(KillExperiment(operation_id=uuid4(), experiment_id=experiment))
     await Train(neighbours, experiment, loss).until_over()
 
@@ -144,7 +144,9 @@ async def test_pause_and_resume(service: object, neighbours: Neighbours) -> None
     await neighbours.publish(PauseExperiment(operation_id=uuid4(), experiment_id=experiment))
     await neighbours.wait_state(experiment, "paused")
     await eventually(
-        lambda: all(w.wanted is DesiredState.PARK for w in neighbours.received.requests(experiment).values())
+        lambda: all(
+            w.desired_state is DesiredState.PARK for w in neighbours.received.requests(experiment).values()
+        )
     )
     for request in first:
         await neighbours.publish(closed(request, "parked", runs=0))
@@ -187,13 +189,13 @@ async def test_a_search_is_changed_while_it_runs_and_finished_with_the_best_so_f
     await neighbours.wait_state(experiment, "stopping")
     await eventually(
         lambda: (
-            {w.wanted for w in neighbours.received.requests(experiment).values()}
+            {w.desired_state for w in neighbours.received.requests(experiment).values()}
             == {DesiredState.STOP, DesiredState.CANCEL}
         )
     )
     await neighbours.publish(run_ended(granted, 1))
     for request in neighbours.received.requests(experiment).values():
-        ran = request.wanted is DesiredState.STOP
+        ran = request.desired_state is DesiredState.STOP
         await neighbours.publish(closed(request, "stopped" if ran else "cancelled", runs=int(ran)))
     over = await neighbours.wait_state(experiment, "completed")
     assert over.reason == "finished early by a user"
@@ -274,7 +276,7 @@ async def test_a_repeated_submission_makes_one_experiment(service: object, neigh
     await neighbours.publish(neighbours.submitted[experiment])
     later = await neighbours.submit(document({"name": "random", "max_trials": 2}))
     await requests(neighbours, later, 2)
-    assert len(neighbours.received.all(TrialWanted, experiment)) == 2
+    assert len(neighbours.received.all(TrialRequested, experiment)) == 2
     assert len(neighbours.received.all(TrialChanged, experiment)) == 2
 
 

@@ -8,7 +8,7 @@ from shared.clock import SystemClock
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId, derived_id
 from shared.messages.base import Event
 from shared.messages.checkpoints import CheckpointSaved
-from shared.messages.experiments import ExperimentChanged, TrialWanted
+from shared.messages.experiments import ExperimentChanged, TrialRequested
 from shared.messages.queue import RequestOutcome
 from shared.messages.runs import RunGranted
 from shared.messages.specs import DesiredState
@@ -54,7 +54,7 @@ class Train:
                     return found
                 await asyncio.sleep(0.005)
 
-    def _wish(self, trial: TrialId) -> TrialWanted:
+    def _wish(self, trial: TrialId) -> TrialRequested:
         return self.neighbours.received.requests(self.experiment)[trial]
 
     async def _publish(self, message: Event) -> None:
@@ -62,7 +62,7 @@ class Train:
         if self.repeat:
             await self.neighbours.publish(message.model_copy(), id=derived_id(first, "again"))
 
-    async def _request(self, request: TrialWanted) -> None:
+    async def _request(self, request: TrialRequested) -> None:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         outcome = await self._run(request)
@@ -70,13 +70,13 @@ class Train:
         self.running -= 1
         await self._publish(closed(request, outcome))
 
-    async def _run(self, request: TrialWanted) -> RequestOutcome:
+    async def _run(self, request: TrialRequested) -> RequestOutcome:
         trial, run = request.trial_id, RunId(derived_id(request.trial_id, "run", request.request))
         granted = run_granted(request, run)
         await self._publish(granted)
         count = saved = 0
         for step in range(self._begins_at(request) + 1, 1000):
-            if self._wish(trial).wanted is not DesiredState.RUN:
+            if self._wish(trial).desired_state is not DesiredState.RUN:
                 break
             count += 1
             # Read before the validation goes out: its verdict may be here before the next line.
@@ -89,11 +89,11 @@ class Train:
             if self.saves_every and step % self.saves_every == 0:
                 saved += 1
                 await self._publish(self._saved(granted, saved, step))
-        outcome = ANSWERS.get(self._wish(trial).wanted, "completed")
+        outcome = ANSWERS.get(self._wish(trial).desired_state, "completed")
         await self._publish(run_ended(granted, count, checkpoints=saved))
         return outcome
 
-    def _begins_at(self, request: TrialWanted) -> int:
+    def _begins_at(self, request: TrialRequested) -> int:
         """The step of its own newest checkpoint, or of the one that it is given."""
         own = [step for (trial, step) in self.own if trial == request.trial_id]
         start = request.spec.start_checkpoint
@@ -116,10 +116,10 @@ class Train:
             created_at=SystemClock().now(),
         )
 
-    async def _await_verdict(self, run: RunId, number: int, before: TrialWanted) -> None:
+    async def _await_verdict(self, run: RunId, number: int, before: TrialRequested) -> None:
         def is_answered() -> bool:
             # A search that was ended meanwhile gives no verdicts.
-            ended = self._wish(before.trial_id).wanted in (DesiredState.KILL, DesiredState.CANCEL)
+            ended = self._wish(before.trial_id).desired_state in (DesiredState.KILL, DesiredState.CANCEL)
             received = self.neighbours.received.verdicts
             return ended or any(v.run_id == run and v.validation == number for _, v in received)
 
@@ -131,5 +131,5 @@ class Train:
 class Patient(Train):
     """A trial whose verdict was lost in the crash resumes by its request, as the desired set would."""
 
-    async def _await_verdict(self, run: object, number: int, before: TrialWanted) -> None:
+    async def _await_verdict(self, run: object, number: int, before: TrialRequested) -> None:
         await eventually(lambda: self._wish(before.trial_id).version > before.version, every_s=0.005)

@@ -58,7 +58,7 @@ WORKER = WorkerView(
     slots=2,
     used_slots=1,
     slot_kind="cuda",
-    last_heard=NOW,
+    last_heartbeat_at=NOW,
     isolated_user=True,
 )
 HELD = OutlookRequest(

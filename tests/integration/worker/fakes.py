@@ -128,7 +128,7 @@ class FakePlatform(FakeFiles):
             tenant=DEFAULT_TENANT,
             token=more.pop("token", 1),
             generation=1,
-            wanted=more.pop("wanted", Signal.RUN),
+            signal=more.pop("signal", Signal.RUN),
             members=members,
             spec=TrialSpec(**spec),
             **more,

@@ -126,7 +126,7 @@ async def test_a_gang_does_the_same_whatever_carries_it(
     run = await begin_gang(platform, platform.allocation(f"contract {distributed}", code, MEMBERS, spec=spec))
     await eventually(lambda: platform.steps(run) == [4, 5] or state_of(platform, run, "d1") == "exited")
     for name in ("d1", "d2"):
-        await platform.desire(name, run.model_copy(update={"wanted": Signal.PAUSE}))
+        await platform.desire(name, run.model_copy(update={"signal": Signal.PAUSE}))
     await end_with(platform, run, "d1", "d2")
     assert platform.of("d1", run).acknowledged is Signal.PAUSE  # type: ignore[union-attr]
     await eventually(lambda: len(platform.saved_of(run)) == 2)
@@ -177,7 +177,7 @@ print("rank", trial.rank, "of", trial.size, "on its machine", trial.local_rank)
     run = platform.allocation("torchrun", code, MEMBERS[:1], spec=spec)
     await platform.desire("d1", run)
     await eventually(lambda: platform.steps(run) == [1] or state_of(platform, run, "d1") == "exited")
-    await platform.desire("d1", run.model_copy(update={"wanted": Signal.PAUSE}))
+    await platform.desire("d1", run.model_copy(update={"signal": Signal.PAUSE}))
     await end_with(platform, run, "d1")
     for line in ("rank 0 of 2 on its machine 0", "rank 1 of 2 on its machine 1"):
         await eventually(lambda line=line: line in platform.text(run))  # type: ignore[misc]

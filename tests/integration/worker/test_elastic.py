@@ -78,7 +78,7 @@ async def test_ranks_that_train_by_horovod_find_the_noise_of_their_gradients(
     assert 0 < told.step_s < 60
     samples = told.batches.first * told.batches.grad_var / told.batches.grad_sqr
     assert samples == pytest.approx(64, rel=0.5)
-    await platform.desire("w1", run.model_copy(update={"wanted": Signal.PAUSE}))
+    await platform.desire("w1", run.model_copy(update={"signal": Signal.PAUSE}))
     await eventually(lambda: platform.text(run).count("for rank") == 2)
     chosen = {line.split()[1] for line in platform.text(run).splitlines() if line.startswith("chose")}
     assert len(chosen) == 1

@@ -130,7 +130,7 @@ with trial.checkpoint(step) as folder:
         at = datetime.now(UTC) + timedelta(seconds=120)
         metadata.says[ACTION] = f'{{"action": "terminate", "time": "{at.isoformat()}"}}'
         await eventually(lambda: 0 < (_left_s(platform) or 0) <= 120)
-        await platform.desire("w1", run.model_copy(update={"wanted": Signal.PREEMPT}))
+        await platform.desire("w1", run.model_copy(update={"signal": Signal.PREEMPT}))
         await eventually(lambda: state_of(platform, run) == "exited")
         assert platform.of("w1", run).acknowledged is Signal.PREEMPT  # type: ignore[union-attr]
         await eventually(lambda: len(platform.saved_of(run)) == 1)

@@ -75,7 +75,7 @@ def _state(platform: FakePlatform, daemon: Daemon, run: DesiredAllocation) -> st
 
 async def _stop_and_count(platform: FakePlatform, daemon: Daemon, *runs: DesiredAllocation) -> None:
     """Stop runs, and find all that they reported and printed, once each."""
-    await platform.desire(daemon.name, *(run.model_copy(update={"wanted": Signal.STOP}) for run in runs))
+    await platform.desire(daemon.name, *(run.model_copy(update={"signal": Signal.STOP}) for run in runs))
     for run in runs:
         await _count(platform, daemon, run)
     await platform.desire(daemon.name)

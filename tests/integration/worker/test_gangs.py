@@ -46,7 +46,7 @@ print("rank", trial.rank, "stopped at", step)
     await platform.desire("g2", met)
     await eventually(lambda: len(platform.steps(run)) >= 3)
     for name in ("g1", "g2"):
-        await platform.desire(name, met.model_copy(update={"wanted": Signal.PAUSE}))
+        await platform.desire(name, met.model_copy(update={"signal": Signal.PAUSE}))
     for name in ("g1", "g2"):
         await eventually(lambda name=name: state_of(platform, run, name) == "exited")  # type: ignore[misc]
         ended = platform.of(name, run)

@@ -44,7 +44,7 @@ async def test_a_profiled_run_tells_what_it_uses_and_where_its_time_goes(
     await platform.desire("w1", run, plain)
     told = platform.profiles[run.run_id]
     await eventually(lambda: {"system", "timing"} <= {report.group for report in told})
-    stop = {"wanted": Signal.STOP}
+    stop = {"signal": Signal.STOP}
     await platform.desire("w1", run.model_copy(update=stop), plain.model_copy(update=stop))
     await eventually(lambda: state_of(platform, run) == state_of(platform, plain) == "exited")
     await platform.desire("w1")

@@ -174,7 +174,7 @@ async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
     assert (left.exit_code, left.forced, left.fault) == (0, False, None)
     await platform.desire("r2")
 
-    await platform.desire("r1", alone.model_copy(update={"wanted": Signal.PAUSE}))
+    await platform.desire("r1", alone.model_copy(update={"signal": Signal.PAUSE}))
     await eventually(lambda: state_of(platform, run, "r1") == "exited")
     assert platform.of("r1", run).exit_code == 0, platform.text(run)  # type: ignore[union-attr]
     stored = platform.reports[run.run_id]
@@ -223,7 +223,7 @@ async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died_through_a
     grown = await form(platform, grown, ("r1", "r2"))
     await eventually(lambda: sizes(platform, run)[-1] == 3)
     for name in ("r1", "r2"):
-        await platform.desire(name, grown.model_copy(update={"wanted": Signal.STOP}))
+        await platform.desire(name, grown.model_copy(update={"signal": Signal.STOP}))
     for name in ("r1", "r2"):
         await eventually(lambda name=name: state_of(platform, run, name) == "exited")  # type: ignore[misc]
     assert platform.of("r1", run).acknowledged is Signal.STOP, platform.text(run)  # type: ignore[union-attr]

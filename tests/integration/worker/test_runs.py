@@ -87,7 +87,7 @@ async def test_two_halves_run_on_one_slot_at_the_same_time_and_one_without_any_b
     script = """
 import muster, os, time
 trial = muster.trial()
-print("mine is", trial.slot_part, os.environ["MUSTER_SLOT_PART"])
+print("mine is", trial.slot_fraction, os.environ["MUSTER_SLOT_PART"])
 step = 0
 while not trial.should_stop():
     step += 1
@@ -95,7 +95,7 @@ while not trial.should_stop():
     time.sleep(0.01)
 """
     code = platform.add_code(code_in(tmp_path, script))
-    half = (GangMember(worker="w1", slots=1, slot_ids=(0,), part=500),)
+    half = (GangMember(worker="w1", slots=1, slot_ids=(0,), fraction=500),)
     runs = [platform.allocation(f"half-{number}", code, half, token=number) for number in (1, 2)]
     runs.append(platform.allocation("none", code, (GangMember(worker="w1", slots=0),), token=3))
     await platform.desire("w1", *runs)
@@ -108,7 +108,7 @@ while not trial.should_stop():
     said = ["mine is 0.5 0.5", "mine is 0.5 0.5", "mine is 0.0 0"]
     assert all(words in platform.text(run) for words, run in zip(said, runs, strict=True))
     await platform.desire(
-        "w1", *(run.model_copy(update={"wanted": Signal.STOP, "spec": None}) for run in runs)
+        "w1", *(run.model_copy(update={"signal": Signal.STOP, "spec": None}) for run in runs)
     )
     await eventually(lambda: all(state_of(platform, run) == "exited" for run in runs))
     ended = [platform.of("w1", run) for run in runs]
@@ -119,7 +119,7 @@ async def test_a_signal_is_acknowledged(platform: FakePlatform, worker: Daemon, 
     run = platform.allocation("signal", platform.add_code(code_in(tmp_path, ENDLESS)), ONE)
     await platform.desire("w1", run)
     await eventually(lambda: len(platform.steps(run)) > 3)
-    await platform.desire("w1", run.model_copy(update={"wanted": Signal.PREEMPT, "spec": None}))
+    await platform.desire("w1", run.model_copy(update={"signal": Signal.PREEMPT, "spec": None}))
     await eventually(lambda: state_of(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
@@ -135,7 +135,7 @@ async def test_a_run_that_ignores_its_stop_is_forced(
     run = platform.allocation("deaf", code, ONE, preemption_timeout_s=0.5)
     await platform.desire("w1", run)
     await eventually(lambda: len(platform.steps(run)) == 1)
-    await platform.desire("w1", run.model_copy(update={"wanted": Signal.STOP}))
+    await platform.desire("w1", run.model_copy(update={"signal": Signal.STOP}))
     await eventually(lambda: state_of(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None

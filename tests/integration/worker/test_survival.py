@@ -61,7 +61,7 @@ def _state(platform: FakePlatform, worker: str, run) -> str | None:  # type: ign
 
 async def _stop_and_count(platform: FakePlatform, daemon: Daemon, run) -> None:  # type: ignore[no-untyped-def]
     """Stop the run, and find every report of it exactly once."""
-    await platform.desire(daemon.name, run.model_copy(update={"wanted": Signal.STOP}))
+    await platform.desire(daemon.name, run.model_copy(update={"signal": Signal.STOP}))
     await eventually(lambda: _state(platform, daemon.name, run) == "exited")
     ended = platform.of(daemon.name, run)
     assert ended is not None

@@ -12,7 +12,7 @@ OF_THE_SITE = {"instance", "provider", "pool", "worker"}
 """They belong to no tenant."""
 TOLD_OTHERWISE = {
     "submission.committed": "the searcher makes an experiment of it, which is told",
-    "trial.wanted": "what the searcher asks of the scheduler: `trial.changed` tells what came of it",
+    "trial.requested": "what the searcher asks of the scheduler: `trial.changed` tells what came of it",
     "request.closed": "what the scheduler answers to that: `run.ended` and `trial.changed` tell it",
     "validation.stored": "a result for the search: metrics are followed at their own path",
     "validation.superseded": "what of a trial's results counts no more: `trial.changed` tells its best since then",

@@ -267,7 +267,7 @@ def _key(machine: Machine, sort: str) -> tuple[Any, ...]:
 
 def test_a_cursor_of_another_order_is_refused() -> None:
     worker = Worker(
-        id="w", pool="p", state="ready", slots=1, used_slots=0, isolated_user=True, last_heard=NOW
+        id="w", pool="p", state="ready", slots=1, used_slots=0, isolated_user=True, last_heartbeat_at=NOW
     )
     met, orders = ListWorkersRequest.listing.read("", "pool")
     with pytest.raises(Rejected, match="start again"):

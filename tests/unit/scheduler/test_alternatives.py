@@ -60,7 +60,9 @@ def carry_out(world: World, name: TrialId, one: StartAlternative) -> None:
                 slots = one.change.slots
                 fewer = trial.request.needs._replace(min_slots=slots, max_slots=slots)
             world.places += 1
-            request = replace(trial.request, version=trial.request.version + 1, wanted=DesiredState.KILL)
+            request = replace(
+                trial.request, version=trial.request.version + 1, desired_state=DesiredState.KILL
+            )
             world.cluster.apply(requests.on_request(world.cluster, request, 0, world.now))
             fresh = replace(
                 trial.request, version=request.version + 1, request=trial.request.request + 1, needs=fewer

@@ -45,9 +45,9 @@ def test_what_is_wanted_reaches_the_running_allocation(wanted: DesiredState, sig
     world.worker("a")
     world.want(1)
     world.cycle()
-    world.want(1, wanted=wanted, version=2, decide_at=9.0)
+    world.want(1, desired_state=wanted, version=2, decide_at=9.0)
     (item,) = desired_of(world.cluster, A)
-    assert (item.wanted, item.trial.request.decide_at) == (signal, 9.0)
+    assert (item.signal, item.trial.request.decide_at) == (signal, 9.0)
 
 
 def test_what_is_left_of_a_broken_gang_is_killed_whatever_is_wanted() -> None:
@@ -57,7 +57,7 @@ def test_what_is_left_of_a_broken_gang_is_killed_whatever_is_wanted() -> None:
     world.want(1, 2)
     world.cycle()
     world.exit(1, RunExit(exit_code=1), workers=("b",))
-    assert [item.wanted for item in desired_of(world.cluster, A)] == [Signal.KILL]
+    assert [item.signal for item in desired_of(world.cluster, A)] == [Signal.KILL]
 
 
 def test_a_worker_agrees_only_with_the_same_allocations_tokens_and_wishes() -> None:
@@ -70,7 +70,7 @@ def test_a_worker_agrees_only_with_the_same_allocations_tokens_and_wishes() -> N
     for other in (
         [],
         [replace(has, token=has.token + 1)],
-        [replace(has, wanted=Signal.STOP)],
+        [replace(has, signal=Signal.STOP)],
         [replace(has, decide_at=1.0)],
         [has, replace(has, exit=RunExit())],
     ):

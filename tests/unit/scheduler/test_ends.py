@@ -77,7 +77,7 @@ def test_an_exit_means(wanted: DesiredState, exited: RunExit, expected: tuple[st
     world.want(1)
     world.cycle()
     if wanted is not RUNS:
-        world.want(1, wanted=wanted, version=2)
+        world.want(1, desired_state=wanted, version=2)
     world.cluster.take_unsaved()
     world.exit(1, exited)
     assert told(world) == expected
@@ -257,8 +257,8 @@ def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_neve
 def test_a_request_without_a_run_closes_once_with_what_was_wanted() -> None:
     world = World()
     world.want(1)
-    world.want(1, wanted=STOPS, version=2)
-    world.want(1, wanted=KILLS, version=3)
+    world.want(1, desired_state=STOPS, version=2)
+    world.want(1, desired_state=KILLS, version=3)
     facts = world.cluster.take_unsaved().facts
     assert [fact.outcome for fact in facts if isinstance(fact, Closed)] == ["stopped"]
 
@@ -266,7 +266,7 @@ def test_a_request_without_a_run_closes_once_with_what_was_wanted() -> None:
 def test_the_newest_version_wins_and_a_closed_request_opens_only_by_its_next_number() -> None:
     world = World()
     world.worker("a")
-    world.want(1, version=5, wanted=STOPS)
+    world.want(1, version=5, desired_state=STOPS)
     world.want(1, version=4)
     assert world.trial(1).is_closed
     world.want(1, version=6, request=1)
@@ -317,7 +317,7 @@ def test_a_paused_and_resumed_run_goes_back_to_the_queue() -> None:
     world.worker("a")
     world.want(1)
     world.cycle()
-    world.want(1, wanted=PARKS, version=2)
+    world.want(1, desired_state=PARKS, version=2)
     world.want(1, version=3)
     world.exit(1, RunExit(acknowledged=Signal.PAUSE))
     assert world.trial(1).state == "queued"

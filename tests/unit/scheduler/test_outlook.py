@@ -74,7 +74,7 @@ def test_limits_and_windows_are_told_by_numbers_and_the_workspace_that_asks_is_i
         (1, None, None),
     ]
     (window,) = found.windows
-    assert (window.tenant, window.slots, window.begins_s, window.ends_s) == (1, 2, 60.0, 120.0)
+    assert (window.tenant, window.slots, window.starts_in_s, window.ends_in_s) == (1, 2, 60.0, 120.0)
     assert seen(world, workspace="speech").limits[1].workspace == 1
 
 

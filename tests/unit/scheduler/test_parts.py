@@ -84,7 +84,7 @@ def test_a_part_joins_a_slot_whose_runs_are_all_about_to_leave() -> None:
     world.worker("a", 1)
     world.want(1, fraction=HALF)
     world.cycle()
-    world.want(1, fraction=HALF, wanted=DesiredState.STOP, version=2)
+    world.want(1, fraction=HALF, desired_state=DesiredState.STOP, version=2)
     world.want(2, fraction=250)
     world.want(3, fraction=HALF)
     world.cycle()

@@ -39,7 +39,7 @@ def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or
     world.exit(1)
     world.worker("a")
     assert POOL in open_pools(world.cluster.pools), "somebody waits"
-    world.want(2, wanted=DesiredState.KILL, version=2)
+    world.want(2, desired_state=DesiredState.KILL, version=2)
     world.cycle()
     assert POOL not in open_pools(world.cluster.pools)
     world.cluster.put_pool(plain(POOL))

@@ -88,7 +88,7 @@ class World:
             experiment=experiment_id(int(str(experiment))),
             version=version,
             request=1,
-            wanted=wanted,
+            desired_state=wanted,
             decide_at=None,
             needs=SlotNeeds(slots, slots, single_node=single, fraction=fraction, where=where),  # type: ignore[arg-type]
             pool=POOL,

@@ -194,7 +194,7 @@ def test_a_replay_says_in_words_what_differs_and_ends_with_one(shell: Shell) -> 
     ended = shell("experiment", "replay", "31")
     assert (ended.code, ended.out.strip()) == (0, "all 9 decisions are the same")
     said = "decision 4 ('judged' about trial 2) differs: 'stop' was true and is false now"
-    difference = {"position": 4, "kind": "judged", "recorded": {}, "recomputed": {}, "said": said}
+    difference = {"position": 4, "kind": "judged", "recorded": {}, "recomputed": {}, "summary": said}
     answer = {"decisions": 9, "checked": 4, "difference": difference}
     shell.answers["GET /v1/experiments/31/replay"] = httpx.Response(200, json=answer)
     ended = shell("experiment", "replay", "31")

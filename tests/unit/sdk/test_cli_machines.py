@@ -9,7 +9,7 @@ from tests.unit.sdk.shell import ID, Shell
 POOL: dict[str, Any] = {
     "name": "burst", "of_settings": False, "closing": False, "kinds": ["small"], "zones": ["a"], "order": "cheapest",
     "minimum": 0, "maximum": 4, "maximum_slots": None, "reserve_slots": 0, "spot_share": 0.5, "on_demand_slots": 1,
-    "falls_back": True, "moves_runs": True, "patience_s": 0.0, "idle_timeout_s": 300.0, "join_timeout_s": 1200.0, "budget_per_month": 100.0, "labels": {},
+    "falls_back": True, "moves_runs": True, "batching_window_s": 0.0, "idle_timeout_s": 300.0, "join_timeout_s": 1200.0, "budget_per_month": 100.0, "labels": {},
     "instances": 2, "spent": 12.5, "fault": "spot small in a: quota, tried again at 12:00:30 UTC: quota: 0 of 8",
     "offers": [
         {

@@ -30,7 +30,7 @@ def test_an_elastic_trial_shows_what_it_has_and_may_have(shell: Shell) -> None:
 
 def test_a_trial_that_shares_a_slot_shows_its_part(shell: Shell) -> None:
     shell.answers["GET /v1/queue"] = httpx.Response(
-        200, json={"items": [ENTRY | {"slots": 1, "slot_part": 0.5}]}
+        200, json={"items": [ENTRY | {"slots": 1, "slot_fraction": 0.5}]}
     )
     assert "0.5" in shell("queue").out
 

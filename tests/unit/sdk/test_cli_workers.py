@@ -7,7 +7,7 @@ from tests.unit.sdk.shell import Shell
 
 WORKER = {
     "id": "w1", "pool": "default", "state": "draining", "slots": 4, "used_slots": 2, "isolated_user": False,
-    "last_heard": "2026-01-01T00:00:00Z",
+    "last_heartbeat_at": "2026-01-01T00:00:00Z",
 }  # fmt: skip
 
 

@@ -41,9 +41,9 @@ def test_a_trial_takes_a_number_of_slots_a_part_of_one_or_a_range() -> None:
     elastic = load_config(GOOD + "resources: {slots_per_trial: {min: 2, max: 8}, max_slots: 6}\n")
     assert elastic.resources.slot_range == (2, 8)
     half = load_config(GOOD + "resources: {slots_per_trial: 0.5, max_slots: 1}\n")
-    assert (half.resources.slot_range, half.resources.slot_part) == ((1, 1), 500)
+    assert (half.resources.slot_range, half.resources.slot_fraction) == ((1, 1), 500)
     assert load_config(half.to_json()) == half
-    assert load_config(GOOD, ["resources.slots_per_trial=0.333"]).resources.slot_part == 333
+    assert load_config(GOOD, ["resources.slots_per_trial=0.333"]).resources.slot_fraction == 333
     assert load_config(elastic.to_json()) == elastic
 
 

@@ -34,7 +34,7 @@ def test_the_first_difference_is_told_with_what_was_recorded_and_what_is_decided
     found = orjson.loads(decide_again(lines(world, changed)))
     trial = changed[at].facts["trial"]
     assert found["checked"] == found["difference"]["position"] == at + 1
-    assert found["difference"]["said"] == (
+    assert found["difference"]["summary"] == (
         f"decision {at + 1} ('judged' of trial {trial}) differs:"
         " 'stop' was recorded as false and is recomputed as true; 'decide_at' was recorded as 9.0 and is recomputed as null"
     )
@@ -45,7 +45,7 @@ def test_a_point_that_is_not_what_the_seed_gives_is_a_difference() -> None:
     first = orjson.loads(orjson.dumps(world.journal[0].facts))
     first["created"][0]["hyperparameters"]["lr"] = 0.5
     found = orjson.loads(decide_again(lines(world, [replace(world.journal[0], facts=first)])))
-    assert found["difference"]["said"].startswith(
+    assert found["difference"]["summary"].startswith(
         "decision 1 ('started') differs: 'created' was recorded as [{"
     )
 

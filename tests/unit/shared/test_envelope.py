@@ -30,7 +30,7 @@ class Metadata:
 @dataclass
 class Raw:
     headers: dict[str, str]
-    subject: str = "evt.v1.t.trial.wanted"
+    subject: str = "evt.v1.t.trial.requested"
     metadata: Metadata = field(default_factory=Metadata)
 
 
@@ -40,7 +40,7 @@ def test_headers_say_all_of_an_envelope(
 ) -> None:
     envelope = Envelope(
         message,
-        "trial.wanted",
+        "trial.requested",
         version,
         TenantId(tenant),
         correlation,
@@ -53,7 +53,7 @@ def test_headers_say_all_of_an_envelope(
 @pytest.mark.parametrize("header", ["Nats-Msg-Id", "Muster-Type", "Muster-Version", "Muster-Tenant"])
 @pytest.mark.parametrize("change", ["missing", "broken"])
 def test_a_missing_or_broken_header_is_refused(header: str, change: str) -> None:
-    headers = Envelope(MESSAGE, "trial.wanted", 1, DEFAULT_TENANT).to_headers()
+    headers = Envelope(MESSAGE, "trial.requested", 1, DEFAULT_TENANT).to_headers()
     if change == "missing":
         del headers[header]
     elif header == "Muster-Type":
@@ -66,11 +66,11 @@ def test_a_missing_or_broken_header_is_refused(header: str, change: str) -> None
 
 
 def test_a_replay_keeps_the_message_and_passes_the_duplicate_window() -> None:
-    envelope = Envelope(MESSAGE, "trial.wanted", 1, DEFAULT_TENANT)
+    envelope = Envelope(MESSAGE, "trial.requested", 1, DEFAULT_TENANT)
     letter = dead_letter(cast(Msg, Raw(envelope.to_headers())), "searcher", "it\nbroke")
     assert letter[BECAUSE] == "it broke"
     again = replayed(letter, 3)
-    assert again.subject == "evt.v1.t.trial.wanted"
+    assert again.subject == "evt.v1.t.trial.requested"
     assert Envelope.from_headers(again.headers) == envelope
     assert again.headers["Nats-Msg-Id"] not in (str(MESSAGE), letter["Nats-Msg-Id"])
     assert not [name for name in again.headers if name.startswith("Muster-Dead")]

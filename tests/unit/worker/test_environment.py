@@ -42,7 +42,7 @@ def environment_on(kind: SlotKind, slot_ids: tuple[int, ...]) -> dict[str, str]:
         tenant=UUID(int=5),
         token=1,
         generation=1,
-        wanted=Signal.RUN,
+        signal=Signal.RUN,
         members=(GangMember(worker=ME, slots=len(slot_ids), slot_ids=slot_ids),),
         spec=TrialSpec(
             experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss", pool=PoolName("p")

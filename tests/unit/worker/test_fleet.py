@@ -35,7 +35,7 @@ def _allocation(number: int, spec: TrialSpec | None = SPEC, wanted: Signal = Sig
         tenant=UUID(int=5),
         token=1,
         generation=1,
-        wanted=wanted,
+        signal=wanted,
         members=MEMBERS,
         rendezvous="10.0.0.9:4000",
         spec=spec,
@@ -62,7 +62,7 @@ def test_new_known_and_dropped() -> None:
     second = apply_desired(runs, _desired(_allocation(1, None, Signal.STOP), _allocation(3)), ME)
     assert [run.allocation_id.int for run in second.new] == [3]
     changed = {run.allocation_id.int: run for run in second.changed}
-    assert changed[1].request.wanted is Signal.STOP
+    assert changed[1].request.signal is Signal.STOP
     assert changed[2].request.dropped
     assert apply_desired(runs, _desired(_allocation(1), _allocation(2)), ME).changed == ()
 

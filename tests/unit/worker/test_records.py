@@ -1,4 +1,4 @@
-"""A run's record: daemons of versions before and after read it, whatever the core makes of a run."""
+"""The on-disk record of a run."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from worker.core.run.states import RunState
 from worker.store.records import StoredRun, read_record, write_record
 
 ALLOCATION, RUN = AllocationId(UUID(int=1)), RunId(UUID(int=2))
-SEAT = {"index": 0, "members": 2, "first_rank": 0, "ranks": 1, "size": 2, "meets": True}
+ASSIGNMENT = {"index": 0, "members": 2, "first_rank": 0, "ranks": 1, "size": 2, "meets": True}
 ALLOCATED = DesiredAllocation(
     allocation_id=ALLOCATION,
     run_id=RUN,
@@ -26,90 +26,58 @@ ALLOCATED = DesiredAllocation(
     tenant=UUID(int=5),
     token=7,
     generation=1,
-    wanted=Signal.RUN,
+    signal=Signal.RUN,
     members=(GangMember(worker=WorkerId("w1"), slots=1), GangMember(worker=WorkerId("w2"), slots=1)),
     spec=TrialSpec(experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss"),
 )
-OF_BEFORE: dict[str, Any] = {
-    "allocation_id": str(ALLOCATION),
-    "run_id": str(RUN),
-    "token": 7,
-    "generation": 1,
-    "seat": SEAT,
-    "preemption_timeout_s": 60.0,
-    "state": "running",
-    "wanted": "run",
-    "verdict": "run",
-    "verdicts": 0,
-    "decide_at": None,
-    "told": "run",
-    "asked_at": None,
-    "rendezvous": "10.0.0.1:5",
-    "rendezvous_asked": True,
-    "ranks_asked": True,
-    "dropped": False,
-    "kill_sent": False,
-    "counted": None,
-    "forced": False,
-    "doomed": False,
-    "kill_at": None,
-    "acknowledged": None,
-    "exits": [],
-    "said": "",
-    "starved": False,
-    "last_exit_at": None,
-    "exit_code": None,
-    "fault": None,
-    "reason": None,
-    "invalid": None,
-    "policies": [],
-    "formation": None,
-    "stands_by": False,
-    "births": [[1, 0]],
-    "leaving": [],
-    "seated": [],
+RECORD: dict[str, Any] = {
+    "run": {
+        "allocation_id": str(ALLOCATION),
+        "run_id": str(RUN),
+        "token": 7,
+        "gang": {
+            "generation": 1,
+            "assignment": ASSIGNMENT,
+            "rendezvous": "10.0.0.1:5",
+            "rendezvous_asked": True,
+            "formation": {"generation": 2, "assignment": ASSIGNMENT, "step": "prepared", "stands_by": False},
+        },
+        "state": "resizing",
+        "request": {
+            "signal": "run",
+            "decide_at": None,
+            "preemption_timeout_s": 60.0,
+            "verdict": "run",
+            "verdicts": 0,
+            "dropped": False,
+        },
+        "notice": {"signal": "run", "at": None, "acknowledged": None},
+        "ranks": {"births": [[1, 0]], "confirmed": [[0, 1]], "leaving": []},
+        "exits": {"codes": [[0, 3]], "last_at": 2.0, "error": "boom", "starved": False, "invalid": None},
+        "ending": {
+            "fault": "user",
+            "reason": "boom",
+            "kill_at": None,
+            "counted": None,
+            "forced": False,
+            "exit_code": 3,
+        },
+        "policies": [{"name": "oom", "action": "label"}],
+    },
+    "allocation": ALLOCATED.model_dump(mode="json"),
+    "token": "t",
+    "environment": "e",
 }
-"""A record's run, as the version of before this one writes it."""
-FORMS_ANEW = {"formation": {"generation": 2, "seat": SEAT, "may_go": True, "is_told": False}}
-STANDS_BY = {"formation": FORMS_ANEW["formation"] | {"is_told": True}, "stands_by": True}
-ENDED = {"exits": [[0, 3]], "exit_code": 3, "fault": "user", "reason": "boom", "ranks_asked": False}
+"""A record as version 0.2.0 writes it."""
 
 
-def _text(forgotten: bool = False, **changes: object) -> str:
-    allocation = ALLOCATED.model_dump(mode="json")
-    return json.dumps(
-        {
-            "run": OF_BEFORE | changes,
-            "allocation": allocation,
-            "token": "t",
-            "forgotten": forgotten,
-            "environment": "e",
-        }
-    )
-
-
-@pytest.mark.parametrize(
-    ("changes", "state"),
-    [
-        ({"state": "fetching", "ranks_asked": False, "births": []}, RunState.PREPARING),
-        ({"state": "starting", "ranks_asked": False, "births": []}, RunState.RENDEZVOUS),
-        ({"state": "starting"}, RunState.STARTING),
-        ({}, RunState.RUNNING),
-        (FORMS_ANEW, RunState.RESIZING),
-        (STANDS_BY, RunState.RESIZING),
-        ({"doomed": True, "fault": "user", "reason": "hangs", "kill_at": 5.0}, RunState.TERMINATING),
-        ({"state": "stopping", "kill_sent": True, "forced": True}, RunState.KILLING),
-        ({"state": "stopping", "kill_sent": True, "dropped": True}, RunState.KILLING),
-        ({"state": "exited", **ENDED}, RunState.EXITED),
-        ({"state": "exited", "dropped": True, "forgotten": True, **ENDED}, RunState.FORGOTTEN),
-    ],
-)
-def test_a_record_of_before_is_read_and_written_as_it_was(changes: dict[str, Any], state: RunState) -> None:
-    text = _text(**changes)
-    kept = read_record(text)
-    assert kept.run.state is state
-    assert (kept.token, kept.environment) == ("t", "e")
-    assert json.loads(write_record(kept)) == json.loads(text)
+@pytest.mark.parametrize("state", RunState)
+def test_a_record_of_version_0_2_0_is_read_and_written_as_it_was(state: RunState) -> None:
+    record = RECORD | {"run": RECORD["run"] | {"state": state}}
+    stored = read_record(json.dumps(record))
+    assert stored.run.state is state
+    assert (stored.token, stored.environment) == ("t", "e")
+    assert json.loads(write_record(stored)) == record
 
 
 def test_all_that_is_known_of_a_run_survives_a_restart() -> None:
@@ -130,14 +98,6 @@ def test_all_that_is_known_of_a_run_survives_a_restart() -> None:
     assert read_record(write_record(StoredRun(run, ALLOCATED, "t"))).run == run
 
 
-def test_a_record_of_before_runs_could_be_resized_is_read() -> None:
-    older = json.loads(_text())
-    for name in ("formation", "stands_by", "births", "leaving", "seated", "invalid", "policies", "kill_at"):
-        del older["run"][name]
-    run = read_record(json.dumps(older)).run
-    assert (run.state, run.ranks, run.gang.formation) == (RunState.RUNNING, Ranks(), None)
-
-
 def test_what_is_no_record_is_refused() -> None:
     with pytest.raises(ValidationError):
-        read_record(_text(state="dreaming"))
+        read_record(json.dumps(RECORD | {"run": RECORD["run"] | {"state": "dreaming"}}))

@@ -40,7 +40,7 @@ def _allocation(generation: int, *slots: int, meeting: str | None = None) -> Des
         tenant=UUID(int=5),
         token=1,
         generation=generation,
-        wanted=Signal.RUN,
+        signal=Signal.RUN,
         members=members,
         rendezvous=meeting,
         spec=SPEC,
@@ -197,4 +197,4 @@ def test_a_record_of_before_is_taken_for_one_that_cannot_be_resized() -> None:
 
 
 def replace_wanted(allocation: DesiredAllocation, wanted: Signal) -> DesiredAllocation:
-    return allocation.model_copy(update={"wanted": wanted})
+    return allocation.model_copy(update={"signal": wanted})

@@ -45,11 +45,11 @@ export function Explained({ entry, onClose, onPriority }: ExplainedProps) {
               <WaysOut explanation={explanation.data} entry={entry} onPriority={onPriority} />
             </>
           )}
-          {explanation.data.given_back && (
+          {explanation.data.preemption && (
             <section>
               <h3>Last preemption</h3>
               <p>
-                Run {explanation.data.given_back.run_number} was asked to return its slots {explanation.data.given_back.message}.
+                Run {explanation.data.preemption.run_number} was asked to return its slots {explanation.data.preemption.message}.
               </p>
             </section>
           )}
@@ -72,7 +72,7 @@ function Holders({ explanation }: { explanation: Explanation }) {
               {one.experiment_number}.{one.trial_number}
             </Link>
             <span>
-              {one.slot_part ?? counted(one.slots, "slot")}
+              {one.slot_fraction ?? counted(one.slots, "slot")}
               {one.leaving && <em>ending</em>}
             </span>
             <span className="muted">

@@ -39,7 +39,7 @@ export function MachineDialog({ worker, slotUse, colours, onClose }: MachineDial
         <dd>{worker.pool}</dd>
         <dt>Last heartbeat</dt>
         <dd>
-          <Time at={worker.last_heard} />
+          <Time at={worker.last_heartbeat_at} />
         </dd>
         <dt>Trials run as</dt>
         <dd>{worker.isolated_user ? "separate system users" : "the worker's own system user; for a single trusted tenant only"}</dd>

@@ -55,7 +55,7 @@ export function QueueRow({ entry, start, height, isChosen, isMoved, isSameExperi
 
 /** Formats the slots as the command line does: `4`, `2 to 8`, `0.5`. */
 export function slotsOf(entry: QueueEntry): string {
-  if (entry.slot_part) return String(entry.slot_part);
+  if (entry.slot_fraction) return String(entry.slot_fraction);
   if (entry.min_slots != null && entry.max_slots != null && entry.min_slots !== entry.max_slots) {
     return entry.state === "running" ? `${entry.slots} (${entry.min_slots} to ${entry.max_slots})` : `${entry.min_slots} to ${entry.max_slots}`;
   }

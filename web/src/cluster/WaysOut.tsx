@@ -7,7 +7,7 @@ import type { Explanation, QueueEntry } from "./data";
 import type { Move } from "./priority";
 import { useChangePolicy } from "./useChangePolicy";
 
-type WayOut = NonNullable<Explanation["ways_out"]>[number];
+type StartSuggestion = NonNullable<Explanation["suggestions"]>[number];
 
 interface WaysOutProps {
   explanation: Explanation;
@@ -17,7 +17,7 @@ interface WaysOutProps {
 
 /** What-if results of the scheduler: single changes that would start the trial, each with its command and, where possible, a button. */
 export function WaysOut({ explanation, entry, onPriority }: WaysOutProps) {
-  const ways = explanation.ways_out ?? [];
+  const ways = explanation.suggestions ?? [];
   return (
     <section>
       <h3>Changes that would start it</h3>
@@ -34,7 +34,7 @@ export function WaysOut({ explanation, entry, onPriority }: WaysOutProps) {
   );
 }
 
-function Way({ way, entry, onPriority }: { way: WayOut; entry: QueueEntry; onPriority: (move: Move) => void }) {
+function Way({ way, entry, onPriority }: { way: StartSuggestion; entry: QueueEntry; onPriority: (move: Move) => void }) {
   const mayWrite = useMay()("experiment.write");
   const change = useChangePolicy(entry.experiment_number, () => toast(`Experiment ${entry.experiment_number} changed`));
   const { code, number, pool } = way;

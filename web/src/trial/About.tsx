@@ -66,7 +66,7 @@ function Waiting({ trial }: { trial: Trial }) {
           Expected to start <Time at={data.expected_start.expected} />.
         </span>
       )}
-      {data.ways_out.map((way) => (
+      {data.suggestions.map((way) => (
         <span key={way.command}>
           {way.message} <code>{way.command}</code>
         </span>

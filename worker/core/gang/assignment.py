@@ -32,7 +32,7 @@ class FormationStep(StrEnum):
 
     PREPARING = "preparing"
     PREPARED = "prepared"
-    NOTIFIED = "told"
+    NOTIFIED = "notified"
 
 
 @dataclass(frozen=True, slots=True)

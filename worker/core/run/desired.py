@@ -23,7 +23,7 @@ class Desired:
     token: int
     generation: int
     members: tuple[GangMember, ...]
-    wanted: Signal = Signal.RUN
+    signal: Signal = Signal.RUN
     decide_at: float | None = None
     rendezvous: str | None = None
     preemption_timeout_s: float = 3600.0

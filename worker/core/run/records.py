@@ -23,7 +23,7 @@ class Request:
         dropped: Whether the newest desired set lacks the allocation: it has no right to slots here.
     """
 
-    wanted: Signal = Signal.RUN
+    signal: Signal = Signal.RUN
     decide_at: float | None = None
     preemption_timeout_s: float = 3600.0
     verdict: Signal = Signal.RUN
@@ -130,7 +130,7 @@ class LocalRun:
     @property
     def asked(self) -> Signal:
         """The signal for the ranks: the desired set's, or else a faster verdict's."""
-        wanted = self.request.wanted
+        wanted = self.request.signal
         return wanted if wanted is not Signal.RUN else self.request.verdict
 
     @property

@@ -46,7 +46,7 @@ def on_desired(run: LocalRun, desired: Desired) -> LocalRun:
     has_verdict = request.verdicts > 0
     request = replace(
         request,
-        wanted=desired.wanted,
+        signal=desired.signal,
         decide_at=_later(request.decide_at, desired.decide_at) if has_verdict else desired.decide_at,
         preemption_timeout_s=desired.preemption_timeout_s,
         dropped=False,

@@ -35,8 +35,8 @@ def rank_environment(
         wire.ENV_LOCAL_RANK: str(local),
     }
     mine = allocation.members[assignment.index]
-    if mine.part or not mine.slots:
-        environment[wire.ENV_SLOT_SHARE] = f"{mine.part / WHOLE_SLOT:g}"
+    if mine.fraction or not mine.slots:
+        environment[wire.ENV_SLOT_SHARE] = f"{mine.fraction / WHOLE_SLOT:g}"
     environment |= _visible_gpus(mine.slot_ids if machine.kind != "cpu" else ())
     if machine.kind == "cpu":
         environment.setdefault("OMP_NUM_THREADS", str(threads_of(run, allocation)))

@@ -250,10 +250,12 @@ def size(count: int) -> str:
     return f"{amount:.1f} TiB"
 
 
-def slots(count: int, least: int | None = None, most: int | None = None, part: float | None = None) -> str:
+def slots(
+    count: int, least: int | None = None, most: int | None = None, fraction: float | None = None
+) -> str:
     """Format a number of slots, with the range of an elastic trial: `4 (2 to 8)`; a fractional slot: `0.5`."""
-    if part is not None:
-        return f"{part:g}"
+    if fraction is not None:
+        return f"{fraction:g}"
     if least is None or most is None or least == most:
         return str(count)
     return f"{count} ({least} to {most})"

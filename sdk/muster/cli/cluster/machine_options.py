@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots",
-    "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels",
+    "falls_back", "moves_runs", "batching_window_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels",
 )  # fmt: skip
 """Request fields of a pool's definition."""
 
@@ -67,10 +67,10 @@ MovesRuns = Annotated[
         help="Move runs off spot machines (save and resume) when other machines are cheaper.",
     ),
 ]
-LaunchAfter = Annotated[
+BatchingWindow = Annotated[
     str | None,
     typer.Option(
-        "--patience",
+        "--batching-window",
         metavar="TIME",
         help="While demand grows, wait this long before renting, to rent fewer and larger machines.",
     ),
@@ -106,7 +106,7 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
         on_demand_slots: OnDemand = None,
         fall_back: FallsBack = None,
         move_runs: MovesRuns = None,
-        launch_after: LaunchAfter = None,
+        batching_window: BatchingWindow = None,
         idle_timeout: Idle = None,
         join_timeout: Join = None,
         budget: Budget = None,
@@ -122,7 +122,9 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
             "on_demand_slots": on_demand_slots,
             "falls_back": fall_back,
             "moves_runs": move_runs,
-            "patience_s": None if launch_after is None else seconds_of(launch_after, "--patience"),
+            "batching_window_s": None
+            if batching_window is None
+            else seconds_of(batching_window, "--batching-window"),
             "idle_timeout_s": None if idle_timeout is None else seconds_of(idle_timeout, "--idle-timeout"),
             "join_timeout_s": None if join_timeout is None else seconds_of(join_timeout, "--join-timeout"),
         }

@@ -53,7 +53,7 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
             one.used_slots,
             one.slot_kind,
             one.isolated_user,
-            one.last_heard,
+            one.last_heartbeat_at,
             ",".join(f"{key}={value}" for key, value in sorted(one.labels.items())),
         )
         for one in found

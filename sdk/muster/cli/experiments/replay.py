@@ -26,7 +26,7 @@ def replay(experiment: Number) -> None:
 
 def _show(found: "Replay") -> None:
     if found.difference is not None:
-        print(printable(found.difference.said))
+        print(printable(found.difference.summary))
     elif found.checked == found.decisions:
         print(f"all {found.decisions} decisions are the same")
     else:

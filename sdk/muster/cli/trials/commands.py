@@ -147,7 +147,7 @@ def _facts(found: "Trial") -> list[tuple[str, object]]:
             "slots",
             f"{found.min_slots} to {found.slots}"
             if found.min_slots
-            else slots(found.slots, part=found.slot_part),
+            else slots(found.slots, fraction=found.slot_fraction),
         ),
         ("copy of", f"{found.experiment_number}.{found.source}" if found.source else None),
         ("starts from", found.start_checkpoint),
@@ -169,7 +169,7 @@ def _result(found: "Measured | None") -> str | None:
 
 def _run_row(run: "Run") -> tuple[object, ...]:
     on = ", ".join(
-        f"{member.worker} ({slots(member.slots, part=member.slot_part)})" for member in run.members
+        f"{member.worker} ({slots(member.slots, fraction=member.slot_fraction)})" for member in run.members
     )
     return (
         run.number,

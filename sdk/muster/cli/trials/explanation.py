@@ -24,9 +24,9 @@ def show(found: "Explanation") -> None:
             ("code", found.code),
         ]
     )
-    if found.ways_out:
+    if found.suggestions:
         print()
-        rows = [(one.message, one.command) for one in found.ways_out]
+        rows = [(one.message, one.command) for one in found.suggestions]
         table(("remedy", "command"), rows, "")
 
 
@@ -61,13 +61,13 @@ def _held_by(found: "Explanation") -> str:
 
 def _named(one: "Holder") -> str:
     on_its_way = ", ending" if one.leaving else ""
-    return f"{one.experiment_number}.{one.trial_number} ({_slots(one.slots, one.slot_part)}, started {when(one.since)}{on_its_way})"
+    return f"{one.experiment_number}.{one.trial_number} ({_slots(one.slots, one.slot_fraction)}, started {when(one.since)}{on_its_way})"
 
 
 def _preempted(found: "Explanation") -> str | None:
-    back = found.given_back
+    back = found.preemption
     return f"run {back.run_number} was preempted {back.message}" if back else None
 
 
-def _slots(count: int, part: float | None = None) -> str:
-    return f"{slots(count, part=part)} slot{'s' * (count != 1)}"
+def _slots(count: int, fraction: float | None = None) -> str:
+    return f"{slots(count, fraction=fraction)} slot{'s' * (count != 1)}"

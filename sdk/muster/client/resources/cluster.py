@@ -66,7 +66,7 @@ class Cluster(HandwrittenCluster):
 
         Args:
             filter: An expression over `id`, `pool`, `state`, `slots`, `used_slots`, `slot_kind`, `isolated_user`,
-                `last_heard`, `labels.WORD`, `trouble`.
+                `last_heartbeat_at`, `labels.WORD`, `trouble`.
             sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(

@@ -36,7 +36,7 @@ class Machines(APIResource):
         on_demand_slots: int = 0,
         falls_back: bool = True,
         moves_runs: bool = True,
-        patience_s: float = 0.0,
+        batching_window_s: float = 0.0,
         idle_timeout_s: float = 300.0,
         join_timeout_s: float = 1200.0,
         budget_per_month: float | None = None,
@@ -54,7 +54,8 @@ class Machines(APIResource):
             falls_back: True rents on-demand machines if spot machines are not available.
             moves_runs: True moves runs of a pool with spot machines to cheaper machines if the savings outweigh the
                 cost of the move.
-            patience_s: Maximum time to delay renting while demand still grows, so that larger machines can cover it.
+            batching_window_s: Maximum time to delay renting while demand still grows, so that larger machines can
+                cover it.
             budget_per_month: Budget per month. No machine is rented that could exceed it within the hour.
             labels: Labels of its workers.
         """
@@ -74,7 +75,7 @@ class Machines(APIResource):
                 on_demand_slots=on_demand_slots,
                 falls_back=falls_back,
                 moves_runs=moves_runs,
-                patience_s=patience_s,
+                batching_window_s=batching_window_s,
                 idle_timeout_s=idle_timeout_s,
                 join_timeout_s=join_timeout_s,
                 budget_per_month=budget_per_month,
@@ -101,7 +102,7 @@ class Machines(APIResource):
         on_demand_slots: int = 0,
         falls_back: bool = True,
         moves_runs: bool = True,
-        patience_s: float = 0.0,
+        batching_window_s: float = 0.0,
         idle_timeout_s: float = 300.0,
         join_timeout_s: float = 1200.0,
         budget_per_month: float | None = None,
@@ -119,7 +120,8 @@ class Machines(APIResource):
             falls_back: True rents on-demand machines if spot machines are not available.
             moves_runs: True moves runs of a pool with spot machines to cheaper machines if the savings outweigh the
                 cost of the move.
-            patience_s: Maximum time to delay renting while demand still grows, so that larger machines can cover it.
+            batching_window_s: Maximum time to delay renting while demand still grows, so that larger machines can
+                cover it.
             budget_per_month: Budget per month. No machine is rented that could exceed it within the hour.
             labels: Labels of its workers.
         """
@@ -138,7 +140,7 @@ class Machines(APIResource):
                 on_demand_slots=on_demand_slots,
                 falls_back=falls_back,
                 moves_runs=moves_runs,
-                patience_s=patience_s,
+                batching_window_s=batching_window_s,
                 idle_timeout_s=idle_timeout_s,
                 join_timeout_s=join_timeout_s,
                 budget_per_month=budget_per_month,

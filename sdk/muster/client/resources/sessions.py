@@ -35,7 +35,7 @@ class Sessions(HandwrittenSessions):
         """List the public ways to sign in to this site."""
         return self._transport.get(models.SignInWays, "/v1/sign-in/ways")
 
-    def begin(self, provider: str, redirect: str) -> models.BegunSignIn:
+    def begin(self, provider: str, redirect: str) -> models.StartedSignIn:
         """Start a sign-in with a provider. Returns the provider's page for the browser, and the ticket that finishes the sign-in.
 
         Args:
@@ -43,7 +43,7 @@ class Sessions(HandwrittenSessions):
                 `http://127.0.0.1:PORT/signed-in`.
         """
         return self._transport.get(
-            models.BegunSignIn, "/v1/sign-in", query_params(provider=provider, redirect=redirect)
+            models.StartedSignIn, "/v1/sign-in", query_params(provider=provider, redirect=redirect)
         )
 
     def finish(self, ticket: str, state: str, code: str, *, iss: str | None = None) -> models.CreatedSession:

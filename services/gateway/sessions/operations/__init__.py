@@ -25,7 +25,6 @@ from services.gateway.sessions.operations.signing_in import (
 )
 from services.gateway.sessions.schema import (
     BeginSignInRequest,
-    BegunSignIn,
     ChangePasswordRequest,
     CreatedSession,
     FinishSignInRequest,
@@ -44,6 +43,7 @@ from services.gateway.sessions.schema import (
     SignInLink,
     SignInRequest,
     SignInWays,
+    StartedSignIn,
     TokenSignInRequest,
 )
 from services.gateway.users.schema import UserRequest
@@ -55,7 +55,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("CreateSignInLink", "POST", "/v1/sign-in/links", Empty, SignInLink, Permission.SELF, KEY, create_sign_in_link, status=201, secret=True),
     Operation("SignInWithLink", "POST", "/v1/sign-in/link", LinkSignInRequest, CreatedSession, Access.PUBLIC, NATURAL, sign_in_with_link, secret=True),
     Operation("ListSignInWays", "GET", "/v1/sign-in/ways", Empty, SignInWays, Access.PUBLIC, SAFE, list_sign_in_ways),
-    Operation("BeginSignIn", "GET", "/v1/sign-in", BeginSignInRequest, BegunSignIn, Access.PUBLIC, SAFE, begin_sign_in, waits=True),
+    Operation("BeginSignIn", "GET", "/v1/sign-in", BeginSignInRequest, StartedSignIn, Access.PUBLIC, SAFE, begin_sign_in, waits=True),
     Operation("FinishSignIn", "POST", "/v1/sign-in/finish", FinishSignInRequest, CreatedSession, Access.PUBLIC, NATURAL, finish_sign_in, secret=True, waits=True),
     Operation("ListSessions", "GET", "/v1/sessions", ListSessionsRequest, SessionPage, Permission.SELF, SAFE, list_sessions),
     Operation("RevokeSession", "DELETE", "/v1/sessions/{session}", SessionRequest, Session, Permission.SELF, NATURAL, revoke_session),

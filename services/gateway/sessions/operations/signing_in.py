@@ -22,13 +22,13 @@ from services.gateway.sessions.accounts import account_of
 from services.gateway.sessions.claims import fulfils
 from services.gateway.sessions.schema import (
     BeginSignInRequest,
-    BegunSignIn,
     CreatedSession,
     FinishSignInRequest,
     Session,
     SignInProvider,
     SignInRequest,
     SignInWays,
+    StartedSignIn,
     TokenSignInRequest,
 )
 from shared.auth.jwts import Claims, NotValid
@@ -100,7 +100,7 @@ async def list_sign_in_ways(call: Call, _: Empty) -> SignInWays:
     return SignInWays(passwords=ways.passwords is not None, providers=public)
 
 
-async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
+async def begin_sign_in(call: Call, request: BeginSignInRequest) -> StartedSignIn:
     """Start a sign-in with a provider. Returns the provider's page for the browser, and the ticket that finishes the sign-in."""
     section = call.dependencies.sign_in.providers.get(request.provider)
     if section is None or section.client_id is None:
@@ -122,7 +122,7 @@ async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
         described.authorization_endpoint, section.client_id, request.redirect, section.scope, own
     )
     expires_at = datetime.fromtimestamp(expires_at_s, UTC)
-    return BegunSignIn(url=url, ticket=text, state=own.state, expires_at=expires_at)
+    return StartedSignIn(url=url, ticket=text, state=own.state, expires_at=expires_at)
 
 
 async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSession:

@@ -113,7 +113,7 @@ async def _without_hidden(call: Call, explanation: messages.Explanation) -> mess
     """Remove the names of experiments that the caller may not read from an explanation; their count remains."""
     if call.sees_all_experiments:
         return explanation
-    back = explanation.given_back
+    back = explanation.preemption
     by = back.by if back is not None else None
     asker = int(by.partition(".")[0]) if by else None
     named = {one.experiment_number for one in explanation.holders} | ({asker} if asker else set())
@@ -124,4 +124,4 @@ async def _without_hidden(call: Call, explanation: messages.Explanation) -> mess
             update={"by": None, "message": back.message.replace(by, "a trial that you may not read")}
         )
     holders = tuple(one for one in explanation.holders if one.experiment_number in seen)
-    return explanation.model_copy(update={"holders": holders, "given_back": back})
+    return explanation.model_copy(update={"holders": holders, "preemption": back})

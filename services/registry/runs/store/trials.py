@@ -120,7 +120,7 @@ async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: d
 
 async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: RunEnding) -> None:
     """Store how a run ended, its slots, and how long it held them."""
-    slots = sum(member.part / WHOLE_SLOT if member.part else member.slots for member in ended.members)
+    slots = sum(member.fraction / WHOLE_SLOT if member.fraction else member.slots for member in ended.members)
     changed = update(runs).where(runs.c.id == ended.run_id)
     await connection.execute(
         changed.values(

@@ -53,7 +53,7 @@ def on_tick(cluster: Cluster, now: datetime) -> Changes:
 def can_do_without(run: Run, trial: Trial, worker: WorkerId) -> bool:
     """Whether the run can continue without this member: it can re-form, and keeps its chief and its minimum."""
     gang = run.gang
-    if run.state is not RunState.ACTIVE or trial.request.wanted is not DesiredState.RUN:
+    if run.state is not RunState.ACTIVE or trial.request.desired_state is not DesiredState.RUN:
         return False
     if not gang.is_live or gang.state is GangState.STARTING or worker == run.chief:
         return False

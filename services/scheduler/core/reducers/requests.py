@@ -47,7 +47,7 @@ def on_request(cluster: Cluster, request: TrialRequest, place: int, now: datetim
     if trial.state is RequestState.RUNNING:
         draft.put_trial(trial, lazily=True)
         _pass_on(draft, trial)
-    elif request.wanted is DesiredState.RUN:
+    elif request.desired_state is DesiredState.RUN:
         draft.put_trial(trial)
     else:
         _close(draft, trial, now)
@@ -148,7 +148,7 @@ def _pass_on(draft: Draft, trial: Trial) -> None:
     run = draft.run(trial.run) if trial.run else None
     if run is None or run.is_ended:
         return
-    if trial.request.wanted is DesiredState.PARK and not run.pause_asked:
+    if trial.request.desired_state is DesiredState.PARK and not run.pause_asked:
         draft.put_run(changed(run, pause_asked=True))
     draft.want(run.workers)
 
@@ -157,7 +157,7 @@ def _close(draft: Draft, trial: Trial, now: datetime) -> None:
     """Close a request without a run that was stopped, parked or cancelled while it waited."""
     trial = trial.moved(RequestTrigger.CLOSED, now)
     draft.put_trial(trial)
-    draft.emit(Closed(trial, outcome_without_run(trial.request.wanted)))
+    draft.emit(Closed(trial, outcome_without_run(trial.request.desired_state)))
 
 
 def _refuse(draft: Draft, trial: Trial) -> None:

@@ -49,7 +49,7 @@ def combined(run: Run) -> RunExit:
 def outcome_of_exit(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
     """Return the outcome of an exit. Checked in this order: invalid hyperparameters of a wanted run,
     acknowledged signal, forced end, exit code 0, desired state, log policies, machine fault."""
-    wanted = trial.request.wanted
+    wanted = trial.request.desired_state
     if exited.is_invalid and wanted in (DesiredState.RUN, DesiredState.PARK):
         return RunEnding("failed", closes="failed", reason=exited.reason, is_invalid=True)
     if exited.acknowledged is not None:
@@ -75,13 +75,13 @@ def outcome_of_exit(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
 def outcome_of_loss(trial: Trial, run: Run, reason: str) -> RunEnding:
     """Return the outcome of a run lost with its machines. It is not counted as a restart, but the number in a
     row is limited."""
-    if trial.request.wanted is not DesiredState.RUN:
-        return _closed_as_wanted(trial.request.wanted)._replace(outcome="lost", reason=reason)
+    if trial.request.desired_state is not DesiredState.RUN:
+        return _closed_as_wanted(trial.request.desired_state)._replace(outcome="lost", reason=reason)
     return _judge_trouble(trial, run, reason)
 
 
 def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> RunEnding:
-    wanted = trial.request.wanted
+    wanted = trial.request.desired_state
     if signal is Signal.PREEMPT:
         return RunEnding(
             "preempted",
@@ -104,8 +104,8 @@ def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> RunEnding:
 
 
 def _judge_forced(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
-    if trial.request.wanted is not DesiredState.RUN:
-        return _closed_as_wanted(trial.request.wanted)
+    if trial.request.desired_state is not DesiredState.RUN:
+        return _closed_as_wanted(trial.request.desired_state)
     if run.preempted:
         return RunEnding("preempted", closes=None, reason="the run did not stop within preemption_timeout")
     return _judge_trouble(trial, run, exited.reason or "the worker ended the run")

@@ -346,4 +346,4 @@ def is_leaving(run: Run, trial: Trial | None) -> bool:
     """Whether the run was asked to end or is ending."""
     if run.state is not RunState.ACTIVE:
         return True
-    return trial is None or trial.request.wanted is not DesiredState.RUN
+    return trial is None or trial.request.desired_state is not DesiredState.RUN

@@ -27,7 +27,7 @@ class DesiredRun:
 
     run: Run
     trial: Trial
-    wanted: Signal
+    signal: Signal
     needs_spec: bool
 
 
@@ -48,7 +48,7 @@ def signal_of(trial: Trial, run: Run) -> Signal:
     trial, otherwise PREEMPT for a preempted run."""
     if run.state is RunState.KILLING:
         return Signal.KILL
-    signal = SIGNALS[trial.request.wanted]
+    signal = SIGNALS[trial.request.desired_state]
     return Signal.PREEMPT if signal is Signal.RUN and run.preempted else signal
 
 
@@ -60,13 +60,13 @@ def agrees(desired: Iterable[DesiredRun], observed: Iterable[Observed]) -> bool:
             item.run.allocation,
             item.run.token,
             item.run.gang.generation,
-            item.wanted,
+            item.signal,
             item.trial.request.decide_at,
         )
         for item in desired
     }
     has = {
-        (item.allocation, item.token, item.generation, item.wanted, item.decide_at)
+        (item.allocation, item.token, item.generation, item.signal, item.decide_at)
         for item in observed
         if item.exit is None
     }

@@ -52,7 +52,7 @@ class Observed:
     token: int
     generation: int = 1
     state: Literal["preparing", "running", "exited"] = "running"
-    wanted: Signal = Signal.RUN
+    signal: Signal = Signal.RUN
     decide_at: float | None = None
     rendezvous: str | None = None
     step: int = 0

@@ -170,7 +170,7 @@ class TrialRecord(NamedTuple):
 
     Attributes:
         version: Version of `trial.changed`.
-        request_version: Version of the request to the scheduler (`trial.wanted`).
+        request_version: Version of the request to the scheduler (`trial.requested`).
         request: Number of the current request.
         is_stopped: Whether the search ended it; `is_at_top` if it reached its maximum time.
         is_held: Whether the search paused it; resuming the experiment does not resume it.

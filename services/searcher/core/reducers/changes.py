@@ -45,7 +45,7 @@ class Decision:
 
     Attributes:
         trials: Every new or changed trial, by number.
-        wanted: Numbers of trials with a new request (`trial.wanted`), in the order of the decisions.
+        wanted: Numbers of trials with a new request (`trial.requested`), in the order of the decisions.
         changed: Numbers of trials whose state is published at once (`trial.changed`).
         is_announced: Whether the experiment's state is published at once (`experiment.changed`).
         is_rescheduled: Whether the time of its next budget check has changed.

@@ -213,7 +213,7 @@ def test_a_gang_that_does_not_form_saves_and_goes() -> None:
     assert run.preempted
     assert run.asked is not None
     assert (run.asked.because, run.asked.slots) == ("resize", 4)
-    assert desired_of(world.cluster, WorkerId("w0"))[0].wanted is Signal.PREEMPT
+    assert desired_of(world.cluster, WorkerId("w0"))[0].signal is Signal.PREEMPT
 
 
 def test_a_lending_pool_resizes_in_place_what_can_be() -> None:

@@ -264,7 +264,7 @@ def test_the_more_important_does_not_wait_for_slots_that_are_still_being_left() 
     world.worker("w1", 3)
     world.want(9, experiment=9)
     world.cycle()
-    world.want(9, experiment=9, wanted=DesiredState.STOP, version=2)
+    world.want(9, experiment=9, desired_state=DesiredState.STOP, version=2)
     world.set_policy(1, priority=10)
     world.set_policy(2, priority=42)
     world.want_elastic(1, most=2)
@@ -280,7 +280,7 @@ def test_one_that_comes_back_from_a_resize_waits_for_what_it_was_promised() -> N
     world.want_elastic(1)
     world.train()
     assert world.slots(1) == 4
-    world.want(2, 4, experiment=2, wanted=DesiredState.STOP, version=2)
+    world.want(2, 4, experiment=2, desired_state=DesiredState.STOP, version=2)
     world.wait(60)
     world.cycle()
     asked = world.run(1).asked

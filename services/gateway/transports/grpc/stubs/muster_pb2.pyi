@@ -576,18 +576,6 @@ class BeginSignInRequest(_message.Message):
     redirect: str
     def __init__(self, provider: _Optional[str] = ..., redirect: _Optional[str] = ...) -> None: ...
 
-class BegunSignIn(_message.Message):
-    __slots__ = ("url", "ticket", "state", "expires_at")
-    URL_FIELD_NUMBER: _ClassVar[int]
-    TICKET_FIELD_NUMBER: _ClassVar[int]
-    STATE_FIELD_NUMBER: _ClassVar[int]
-    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
-    url: str
-    ticket: str
-    state: str
-    expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, url: _Optional[str] = ..., ticket: _Optional[str] = ..., state: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
-
 class Best(_message.Message):
     __slots__ = ("trial", "trial_number", "step", "value", "others", "checkpoint")
     class OthersEntry(_message.Message):
@@ -915,7 +903,7 @@ class CreateGroupRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
 
 class CreateMachinePoolRequest(_message.Message):
-    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "name")
+    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "batching_window_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "name")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -934,7 +922,7 @@ class CreateMachinePoolRequest(_message.Message):
     ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
     FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
     MOVES_RUNS_FIELD_NUMBER: _ClassVar[int]
-    PATIENCE_S_FIELD_NUMBER: _ClassVar[int]
+    BATCHING_WINDOW_S_FIELD_NUMBER: _ClassVar[int]
     IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
@@ -951,13 +939,13 @@ class CreateMachinePoolRequest(_message.Message):
     on_demand_slots: int
     falls_back: bool
     moves_runs: bool
-    patience_s: float
+    batching_window_s: float
     idle_timeout_s: float
     join_timeout_s: float
     budget_per_month: float
     labels: _containers.ScalarMap[str, str]
     name: str
-    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., patience_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., name: _Optional[str] = ...) -> None: ...
+    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., batching_window_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., name: _Optional[str] = ...) -> None: ...
 
 class CreateModelRequest(_message.Message):
     __slots__ = ("name", "workspace", "description", "notes", "tags", "metadata", "approvals")
@@ -1826,7 +1814,7 @@ class ExperimentTrialCounts(_message.Message):
     def __init__(self, queued: _Optional[int] = ..., running: _Optional[int] = ..., parked: _Optional[int] = ..., stopping: _Optional[int] = ..., completed: _Optional[int] = ..., stopped: _Optional[int] = ..., error: _Optional[int] = ..., cancelled: _Optional[int] = ..., invalid: _Optional[int] = ..., planned: _Optional[int] = ..., finishing: _Optional[int] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("trial", "state", "code", "message", "facts", "position", "holders", "own_runs", "own_slots", "other_runs", "other_slots", "given_back", "ways_out", "expected_start")
+    __slots__ = ("trial", "state", "code", "message", "facts", "position", "holders", "own_runs", "own_slots", "other_runs", "other_slots", "preemption", "suggestions", "expected_start")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
@@ -1838,8 +1826,8 @@ class Explanation(_message.Message):
     OWN_SLOTS_FIELD_NUMBER: _ClassVar[int]
     OTHER_RUNS_FIELD_NUMBER: _ClassVar[int]
     OTHER_SLOTS_FIELD_NUMBER: _ClassVar[int]
-    GIVEN_BACK_FIELD_NUMBER: _ClassVar[int]
-    WAYS_OUT_FIELD_NUMBER: _ClassVar[int]
+    PREEMPTION_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_START_FIELD_NUMBER: _ClassVar[int]
     trial: str
     state: str
@@ -1852,10 +1840,10 @@ class Explanation(_message.Message):
     own_slots: int
     other_runs: int
     other_slots: int
-    given_back: GivenBack
-    ways_out: _containers.RepeatedCompositeFieldContainer[WayOut]
+    preemption: Preemption
+    suggestions: _containers.RepeatedCompositeFieldContainer[StartSuggestion]
     expected_start: ExpectedStart
-    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., given_back: _Optional[_Union[GivenBack, _Mapping]] = ..., ways_out: _Optional[_Iterable[_Union[WayOut, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
+    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., preemption: _Optional[_Union[Preemption, _Mapping]] = ..., suggestions: _Optional[_Iterable[_Union[StartSuggestion, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
 
 class Export(_message.Message):
     __slots__ = ("id", "ready", "rows", "files", "next_cursor")
@@ -2072,18 +2060,6 @@ class GetLineageRequest(_message.Message):
     id: str
     def __init__(self, kind: _Optional[_Union[LineageKind, str]] = ..., id: _Optional[str] = ...) -> None: ...
 
-class GivenBack(_message.Message):
-    __slots__ = ("run_number", "code", "message", "by")
-    RUN_NUMBER_FIELD_NUMBER: _ClassVar[int]
-    CODE_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    BY_FIELD_NUMBER: _ClassVar[int]
-    run_number: int
-    code: str
-    message: str
-    by: str
-    def __init__(self, run_number: _Optional[int] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., by: _Optional[str] = ...) -> None: ...
-
 class GrantRoleRequest(_message.Message):
     __slots__ = ("role", "user", "group", "workspace", "project")
     ROLE_FIELD_NUMBER: _ClassVar[int]
@@ -2161,20 +2137,20 @@ class HeldSlots(_message.Message):
     def __init__(self, worker: _Optional[str] = ..., slots: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Holder(_message.Message):
-    __slots__ = ("experiment_number", "trial_number", "slots", "slot_part", "since", "leaving")
+    __slots__ = ("experiment_number", "trial_number", "slots", "slot_fraction", "since", "leaving")
     EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    SLOT_PART_FIELD_NUMBER: _ClassVar[int]
+    SLOT_FRACTION_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     LEAVING_FIELD_NUMBER: _ClassVar[int]
     experiment_number: int
     trial_number: int
     slots: int
-    slot_part: float
+    slot_fraction: float
     since: _timestamp_pb2.Timestamp
     leaving: bool
-    def __init__(self, experiment_number: _Optional[int] = ..., trial_number: _Optional[int] = ..., slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., leaving: _Optional[bool] = ...) -> None: ...
+    def __init__(self, experiment_number: _Optional[int] = ..., trial_number: _Optional[int] = ..., slots: _Optional[int] = ..., slot_fraction: _Optional[float] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., leaving: _Optional[bool] = ...) -> None: ...
 
 class Identity(_message.Message):
     __slots__ = ("id", "issuer", "subject", "created_at")
@@ -3075,7 +3051,7 @@ class MachineOffer(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., provider: _Optional[str] = ..., zone: _Optional[str] = ..., purchase: _Optional[_Union[Purchase, str]] = ..., slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., gpu: _Optional[str] = ..., memory_gib: _Optional[float] = ..., price_per_hour: _Optional[float] = ..., priced_on: _Optional[str] = ..., held: _Optional[str] = ..., held_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class MachinePool(_message.Message):
-    __slots__ = ("name", "of_settings", "closing", "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "instances", "spent", "fault", "offers")
+    __slots__ = ("name", "of_settings", "closing", "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "batching_window_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "instances", "spent", "fault", "offers")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -3097,7 +3073,7 @@ class MachinePool(_message.Message):
     ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
     FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
     MOVES_RUNS_FIELD_NUMBER: _ClassVar[int]
-    PATIENCE_S_FIELD_NUMBER: _ClassVar[int]
+    BATCHING_WINDOW_S_FIELD_NUMBER: _ClassVar[int]
     IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
@@ -3120,7 +3096,7 @@ class MachinePool(_message.Message):
     on_demand_slots: int
     falls_back: bool
     moves_runs: bool
-    patience_s: float
+    batching_window_s: float
     idle_timeout_s: float
     join_timeout_s: float
     budget_per_month: float
@@ -3129,7 +3105,7 @@ class MachinePool(_message.Message):
     spent: float
     fault: str
     offers: _containers.RepeatedCompositeFieldContainer[MachineOffer]
-    def __init__(self, name: _Optional[str] = ..., of_settings: _Optional[bool] = ..., closing: _Optional[bool] = ..., kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., patience_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., instances: _Optional[int] = ..., spent: _Optional[float] = ..., fault: _Optional[str] = ..., offers: _Optional[_Iterable[_Union[MachineOffer, _Mapping]]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., of_settings: _Optional[bool] = ..., closing: _Optional[bool] = ..., kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., batching_window_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., instances: _Optional[int] = ..., spent: _Optional[float] = ..., fault: _Optional[str] = ..., offers: _Optional[_Iterable[_Union[MachineOffer, _Mapping]]] = ...) -> None: ...
 
 class MachinePoolRequest(_message.Message):
     __slots__ = ("pool",)
@@ -3743,6 +3719,18 @@ class PoolRules(_message.Message):
     placement: PoolPlacement
     def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ..., defragment: _Optional[bool] = ..., topology: _Optional[_Iterable[str]] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ...) -> None: ...
 
+class Preemption(_message.Message):
+    __slots__ = ("run_number", "code", "message", "by")
+    RUN_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    run_number: int
+    code: str
+    message: str
+    by: str
+    def __init__(self, run_number: _Optional[int] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., by: _Optional[str] = ...) -> None: ...
+
 class PreviewExperimentsRequest(_message.Message):
     __slots__ = ("filter", "archived")
     FILTER_FIELD_NUMBER: _ClassVar[int]
@@ -3760,7 +3748,7 @@ class PutCodeRequest(_message.Message):
     def __init__(self, sha256: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class QueueEntry(_message.Message):
-    __slots__ = ("trial", "trial_number", "experiment", "experiment_number", "pool", "priority", "slots", "min_slots", "max_slots", "slot_part", "state", "position", "code", "reason", "since", "held", "expected_start")
+    __slots__ = ("trial", "trial_number", "experiment", "experiment_number", "pool", "priority", "slots", "min_slots", "max_slots", "slot_fraction", "state", "position", "code", "reason", "since", "held", "expected_start")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
@@ -3770,7 +3758,7 @@ class QueueEntry(_message.Message):
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     MIN_SLOTS_FIELD_NUMBER: _ClassVar[int]
     MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
-    SLOT_PART_FIELD_NUMBER: _ClassVar[int]
+    SLOT_FRACTION_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
@@ -3787,7 +3775,7 @@ class QueueEntry(_message.Message):
     slots: int
     min_slots: int
     max_slots: int
-    slot_part: float
+    slot_fraction: float
     state: str
     position: int
     code: str
@@ -3795,7 +3783,7 @@ class QueueEntry(_message.Message):
     since: _timestamp_pb2.Timestamp
     held: _containers.RepeatedCompositeFieldContainer[HeldSlots]
     expected_start: ExpectedStart
-    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., pool: _Optional[str] = ..., priority: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., max_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., state: _Optional[str] = ..., position: _Optional[int] = ..., code: _Optional[str] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[_Iterable[_Union[HeldSlots, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., pool: _Optional[str] = ..., priority: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., max_slots: _Optional[int] = ..., slot_fraction: _Optional[float] = ..., state: _Optional[str] = ..., position: _Optional[int] = ..., code: _Optional[str] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[_Iterable[_Union[HeldSlots, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
 
 class QueuePage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -3838,18 +3826,18 @@ class Replay(_message.Message):
     def __init__(self, decisions: _Optional[int] = ..., checked: _Optional[int] = ..., difference: _Optional[_Union[ReplayDifference, _Mapping]] = ...) -> None: ...
 
 class ReplayDifference(_message.Message):
-    __slots__ = ("position", "kind", "recorded", "recomputed", "said")
+    __slots__ = ("position", "kind", "recorded", "recomputed", "summary")
     POSITION_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     RECORDED_FIELD_NUMBER: _ClassVar[int]
     RECOMPUTED_FIELD_NUMBER: _ClassVar[int]
-    SAID_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
     position: int
     kind: str
     recorded: _struct_pb2.Struct
     recomputed: _struct_pb2.Struct
-    said: str
-    def __init__(self, position: _Optional[int] = ..., kind: _Optional[str] = ..., recorded: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., recomputed: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., said: _Optional[str] = ...) -> None: ...
+    summary: str
+    def __init__(self, position: _Optional[int] = ..., kind: _Optional[str] = ..., recorded: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., recomputed: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., summary: _Optional[str] = ...) -> None: ...
 
 class ReportedValue(_message.Message):
     __slots__ = ("cursor", "trial", "trial_number", "run", "group", "name", "step", "time", "value", "not_finite")
@@ -4042,14 +4030,14 @@ class Run(_message.Message):
     def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., number: _Optional[int] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., reason: _Optional[str] = ..., exit_code: _Optional[int] = ..., charged: _Optional[bool] = ..., pool: _Optional[str] = ..., members: _Optional[_Iterable[_Union[RunMember, _Mapping]]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RunMember(_message.Message):
-    __slots__ = ("worker", "slots", "slot_part")
+    __slots__ = ("worker", "slots", "slot_fraction")
     WORKER_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    SLOT_PART_FIELD_NUMBER: _ClassVar[int]
+    SLOT_FRACTION_FIELD_NUMBER: _ClassVar[int]
     worker: str
     slots: int
-    slot_part: float
-    def __init__(self, worker: _Optional[str] = ..., slots: _Optional[int] = ..., slot_part: _Optional[float] = ...) -> None: ...
+    slot_fraction: float
+    def __init__(self, worker: _Optional[str] = ..., slots: _Optional[int] = ..., slot_fraction: _Optional[float] = ...) -> None: ...
 
 class RunPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -4444,6 +4432,34 @@ class StageChange(_message.Message):
     approvals: _containers.RepeatedCompositeFieldContainer[StageApproval]
     def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
 
+class StartSuggestion(_message.Message):
+    __slots__ = ("code", "starts", "message", "command", "number", "pool")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    STARTS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    code: str
+    starts: str
+    message: str
+    command: str
+    number: int
+    pool: str
+    def __init__(self, code: _Optional[str] = ..., starts: _Optional[str] = ..., message: _Optional[str] = ..., command: _Optional[str] = ..., number: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
+
+class StartedSignIn(_message.Message):
+    __slots__ = ("url", "ticket", "state", "expires_at")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    ticket: str
+    state: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, url: _Optional[str] = ..., ticket: _Optional[str] = ..., state: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class Storage(_message.Message):
     __slots__ = ("used_bytes", "maximum_bytes", "workspaces")
     USED_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -4603,7 +4619,7 @@ class TokenSignInRequest(_message.Message):
     def __init__(self, token: _Optional[str] = ...) -> None: ...
 
 class Trial(_message.Message):
-    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "invalid", "finishing", "reason", "hyperparameters", "seed", "slots", "min_slots", "slot_part", "source", "start_checkpoint", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
+    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "invalid", "finishing", "reason", "hyperparameters", "seed", "slots", "min_slots", "slot_fraction", "source", "start_checkpoint", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
     ID_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -4616,7 +4632,7 @@ class Trial(_message.Message):
     SEED_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     MIN_SLOTS_FIELD_NUMBER: _ClassVar[int]
-    SLOT_PART_FIELD_NUMBER: _ClassVar[int]
+    SLOT_FRACTION_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     START_CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     BEST_FIELD_NUMBER: _ClassVar[int]
@@ -4638,7 +4654,7 @@ class Trial(_message.Message):
     seed: int
     slots: int
     min_slots: int
-    slot_part: float
+    slot_fraction: float
     source: int
     start_checkpoint: str
     best: Measured
@@ -4648,7 +4664,7 @@ class Trial(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     version: int
-    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., invalid: _Optional[bool] = ..., finishing: _Optional[bool] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., source: _Optional[int] = ..., start_checkpoint: _Optional[str] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., invalid: _Optional[bool] = ..., finishing: _Optional[bool] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., slot_fraction: _Optional[float] = ..., source: _Optional[int] = ..., start_checkpoint: _Optional[str] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
 
 class TrialMediaRequest(_message.Message):
     __slots__ = ("trial", "media")
@@ -4747,7 +4763,7 @@ class TrialTableRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., column: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class UpdateMachinePoolRequest(_message.Message):
-    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "pool")
+    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "batching_window_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "pool")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -4766,7 +4782,7 @@ class UpdateMachinePoolRequest(_message.Message):
     ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
     FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
     MOVES_RUNS_FIELD_NUMBER: _ClassVar[int]
-    PATIENCE_S_FIELD_NUMBER: _ClassVar[int]
+    BATCHING_WINDOW_S_FIELD_NUMBER: _ClassVar[int]
     IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
@@ -4783,13 +4799,13 @@ class UpdateMachinePoolRequest(_message.Message):
     on_demand_slots: int
     falls_back: bool
     moves_runs: bool
-    patience_s: float
+    batching_window_s: float
     idle_timeout_s: float
     join_timeout_s: float
     budget_per_month: float
     labels: _containers.ScalarMap[str, str]
     pool: str
-    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., patience_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ...) -> None: ...
+    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., batching_window_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class Usage(_message.Message):
     __slots__ = ("since", "until", "by", "by_label", "items", "slot_seconds", "cost", "unpriced_slot_seconds")
@@ -4943,22 +4959,6 @@ class WatchMachineEventsRequest(_message.Message):
     pool: str
     def __init__(self, after: _Optional[str] = ..., kind: _Optional[_Iterable[_Union[MachineEventKind, str]]] = ..., pool: _Optional[str] = ...) -> None: ...
 
-class WayOut(_message.Message):
-    __slots__ = ("code", "starts", "message", "command", "number", "pool")
-    CODE_FIELD_NUMBER: _ClassVar[int]
-    STARTS_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    COMMAND_FIELD_NUMBER: _ClassVar[int]
-    NUMBER_FIELD_NUMBER: _ClassVar[int]
-    POOL_FIELD_NUMBER: _ClassVar[int]
-    code: str
-    starts: str
-    message: str
-    command: str
-    number: int
-    pool: str
-    def __init__(self, code: _Optional[str] = ..., starts: _Optional[str] = ..., message: _Optional[str] = ..., command: _Optional[str] = ..., number: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
-
 class Webhook(_message.Message):
     __slots__ = ("id", "name", "origin", "form", "events", "labels", "workspace", "project", "enabled", "waiting", "dead", "previous_secret_until", "created_at", "by")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -5080,7 +5080,7 @@ class WorkQuotas(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[WorkQuota, _Mapping]]] = ...) -> None: ...
 
 class Worker(_message.Message):
-    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heard", "labels", "disabled_slots", "trouble")
+    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heartbeat_at", "labels", "disabled_slots", "trouble")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -5095,7 +5095,7 @@ class Worker(_message.Message):
     USED_SLOTS_FIELD_NUMBER: _ClassVar[int]
     SLOT_KIND_FIELD_NUMBER: _ClassVar[int]
     ISOLATED_USER_FIELD_NUMBER: _ClassVar[int]
-    LAST_HEARD_FIELD_NUMBER: _ClassVar[int]
+    LAST_HEARTBEAT_AT_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     DISABLED_SLOTS_FIELD_NUMBER: _ClassVar[int]
     TROUBLE_FIELD_NUMBER: _ClassVar[int]
@@ -5106,11 +5106,11 @@ class Worker(_message.Message):
     used_slots: int
     slot_kind: str
     isolated_user: bool
-    last_heard: _timestamp_pb2.Timestamp
+    last_heartbeat_at: _timestamp_pb2.Timestamp
     labels: _containers.ScalarMap[str, str]
     disabled_slots: _containers.RepeatedScalarFieldContainer[int]
     trouble: str
-    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., last_heard: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., disabled_slots: _Optional[_Iterable[int]] = ..., trouble: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., last_heartbeat_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., disabled_slots: _Optional[_Iterable[int]] = ..., trouble: _Optional[str] = ...) -> None: ...
 
 class WorkerCredentials(_message.Message):
     __slots__ = ("worker", "jwt", "nats_url", "expires_at")

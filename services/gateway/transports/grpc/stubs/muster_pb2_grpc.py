@@ -818,7 +818,7 @@ class MusterStub:
         self.BeginSignIn = channel.unary_unary(
                 '/muster.v1.Muster/BeginSignIn',
                 request_serializer=muster_dot_v1_dot_muster__pb2.BeginSignInRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.BegunSignIn.FromString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.StartedSignIn.FromString,
                 _registered_method=True)
         self.FinishSignIn = channel.unary_unary(
                 '/muster.v1.Muster/FinishSignIn',
@@ -3427,7 +3427,7 @@ def add_MusterServicer_to_server(servicer, server):
             'BeginSignIn': grpc.unary_unary_rpc_method_handler(
                     servicer.BeginSignIn,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.BeginSignInRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.BegunSignIn.SerializeToString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.StartedSignIn.SerializeToString,
             ),
             'FinishSignIn': grpc.unary_unary_rpc_method_handler(
                     servicer.FinishSignIn,
@@ -7884,7 +7884,7 @@ class Muster:
             target,
             '/muster.v1.Muster/BeginSignIn',
             muster_dot_v1_dot_muster__pb2.BeginSignInRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.BegunSignIn.FromString,
+            muster_dot_v1_dot_muster__pb2.StartedSignIn.FromString,
             options,
             channel_credentials,
             insecure,

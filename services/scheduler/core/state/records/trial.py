@@ -99,7 +99,7 @@ class TrialRequest:
     experiment: ExperimentId
     version: int
     request: int
-    wanted: DesiredState
+    desired_state: DesiredState
     decide_at: float | None
     needs: SlotNeeds
     pool: PoolName
