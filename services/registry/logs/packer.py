@@ -81,8 +81,6 @@ class LogPacker:
                 await log_objects.remove_deleted(unit.connection, [one.id for one in going])
             if len(going) < AT_ONCE:
                 break
-        async with self.units.system() as unit:
-            await log_objects.drop_unshared_filters(unit.connection)
 
     async def retain(self) -> None:
         """Mark lines as expired by the rules of experiment, workspace or tenant; `drop` deletes their objects."""

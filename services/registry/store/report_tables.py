@@ -66,19 +66,7 @@ log_objects = Table(
     Column("filter_bits", Integer),
     Column("filter_slices", Integer),
     Column("ngram_filter", LargeBinary),
-    Column("shared_filter", Uuid),
-    Column("shared_from", Integer),
     Column("created_at", _INSTANT),
-)
-
-log_filters = Table(
-    "log_filter",
-    METADATA,
-    Column("id", Uuid, primary_key=True),
-    Column("tenant", Uuid),
-    Column("bits", Integer),
-    Column("width", Integer),
-    Column("ngram_filter", LargeBinary),
 )
 
 media_packs = Table(

@@ -4,9 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
-import numpy as np
 import pytest
 
 from shared.ids import TrialId
@@ -68,48 +66,6 @@ async def test_lines_are_found_wherever_they_lie(around: Platform, packing: Regi
     for tail, cursors in ((1, [2_501]), (2, [7, 2_501])):
         last = await around.ask(GetLogs(trial_id=run.trial, contains="step 7 ", tail=tail))
         assert [line.cursor for line in last.lines] == cursors
-
-
-async def test_objects_of_earlier_versions_are_searched(around: Platform, packing: Registry) -> None:
-    """Some share a filter, others have none that is known and are read whole."""
-    run = await written(around, 500)
-    await eventually(lambda: is_packed(around, run))
-    rows = await around.rows(
-        "SELECT id, tenant, filter_bits, filter_slices, ngram_filter FROM registry.log_object WHERE trial = $1 ORDER BY first",
-        run.trial,
-    )
-    oldest, *others = rows
-    shared, bits = uuid4(), others[0]["filter_bits"]
-    sharing = [row for row in others if (row["filter_slices"], row["filter_bits"]) == (1, bits)]
-    assert len(sharing) > 1
-    places = [
-        np.unpackbits(np.frombuffer(row["ngram_filter"], np.uint8), bitorder="little") for row in sharing
-    ]
-    await around.rows(
-        "INSERT INTO registry.log_filter (id, tenant, bits, width, ngram_filter) VALUES ($1, $2, $3, $4, $5)",
-        *(shared, run.tenant, bits, len(sharing), np.stack(places, axis=1).tobytes()),
-    )
-    for begin, row in enumerate(sharing):
-        await around.rows(
-            "UPDATE registry.log_object SET shared_filter = $2, shared_from = $3, ngram_filter = NULL WHERE id = $1",
-            *(row["id"], shared, begin),
-        )
-    await around.rows(
-        "UPDATE registry.log_object SET ngram_filter = NULL, filter_bits = NULL, filter_slices = NULL, batch_lines = NULL,"
-        " batch_offsets = NULL WHERE id = $1",
-        oldest["id"],
-    )
-    for number in (7, 250, 500):
-        found = await search(around, run, contains=text(number))
-        assert [line.cursor for line in found] == [number]
-    assert await search(around, run, contains="step 501 ") == []
-    assert len(await search(around, run, contains="step")) == 500
-    await around.rows("UPDATE registry.log_object SET state = 'deleting' WHERE trial = $1", run.trial)
-
-    async def is_gone() -> bool:
-        return not await around.count("SELECT count(*) FROM registry.log_filter")
-
-    await eventually(is_gone)
 
 
 async def test_a_search_over_experiments_goes_on_where_it_stopped(

@@ -77,23 +77,15 @@ def asked_hashes(text: str) -> list[int]:
     return [int(each) for hashes in (long, short) for each in np.unique(hashes)][:MOST_ASKED]
 
 
-def slices_with(
-    hashes: Sequence[int],
-    filter_bytes: Iterable[bytes],
-    bits: int,
-    slices: int,
-    *,
-    has_own_bytes: bool = False,
-) -> int:
+def slices_with(hashes: Sequence[int], filter_bytes: Iterable[bytes], bits: int, slices: int) -> int:
     """Return the slices that may contain a text with these n-grams, as bits.
 
     Args:
         filter_bytes: The filter's bytes at the position of each hash.
-        has_own_bytes: Positions with less than a byte start at a byte, not at their bit offset in the filter.
     """
     found = everywhere = (1 << slices) - 1
     for each, place in zip(hashes, filter_bytes, strict=True):
-        bit = 0 if has_own_bytes else (each >> (32 - bits)) * slices & 7
+        bit = (each >> (32 - bits)) * slices & 7
         found &= int.from_bytes(place, "big") >> bit & everywhere
     return found
 

@@ -38,7 +38,7 @@ from services.registry.logs.core.lines import Layout, Packed
 from services.registry.logs.core.matching import LineQuery, Matcher
 from services.registry.logs.core.ngram_filter import slice_of, slices_with
 from services.registry.retention.store import LOG_DAYS, with_rules
-from services.registry.store.report_tables import log_chunks, log_filters, log_objects, log_positions
+from services.registry.store.report_tables import log_chunks, log_objects, log_positions
 from services.registry.store.tables import experiments, trials
 from shared.database.statements import among, rows_given
 
@@ -229,31 +229,21 @@ async def remove_deleted(connection: AsyncConnection, objects: Sequence[UUID]) -
     await connection.execute(deleted)
 
 
-async def drop_unshared_filters(connection: AsyncConnection) -> None:
-    """Delete filters whose objects are all deleted."""
-    objects = select(log_objects.c.id).where(log_objects.c.shared_filter == log_filters.c.id)
-    await connection.execute(delete(log_filters).where(~objects.exists()))
-
-
 async def load_logs(
     connection: AsyncConnection, after: Mapping[UUID, int], matcher: Matcher
 ) -> list[TrialLog]:
     """Return where the lines of trials after the given ones are, in the order of the trials; objects that cannot match are left out."""
     given = rows_given([log_positions.c.trial, column("line", BigInteger)], after.items(), numbered="place")
     heads, objects = log_positions.c, log_objects.c
-    joined = (
-        given.join(log_positions, heads.trial == given.c.trial)
-        .outerjoin(
-            log_objects,
-            and_(
-                objects.trial == heads.trial,
-                objects.first + objects.lines > given.c.line + 1,
-                *_conditions(matcher.wanted),
-            ),
-        )
-        .outerjoin(log_filters, log_filters.c.id == objects.shared_filter)
+    joined = given.join(log_positions, heads.trial == given.c.trial).outerjoin(
+        log_objects,
+        and_(
+            objects.trial == heads.trial,
+            objects.first + objects.lines > given.c.line + 1,
+            *_conditions(matcher.wanted),
+        ),
     )
-    of_object = (objects.id, objects.tenant, objects.first, objects.lines, objects.shared_filter)
+    of_object = (objects.id, objects.tenant, objects.first, objects.lines)
     of_parts = (objects.batch_lines, objects.batch_offsets, objects.filter_bits, objects.filter_slices)
     logs = (
         select(heads.trial, heads.next, heads.first_unpacked, *of_object, *of_parts)
@@ -320,17 +310,15 @@ def _conditions(wanted: LineQuery) -> list[ColumnElement[bool]]:
 
 
 def _filter_bytes(hashes: Sequence[int]) -> ScalarSelect[Any]:
-    """Return an object's filter bytes at the position of each hash, from its own filter or from an older shared one."""
-    objects, shared = log_objects.c, log_filters.c
+    """Return the bytes of an object's filter at the position of each hash."""
+    objects = log_objects.c
     asked = rows_given([column("hash", BigInteger)], [(each,) for each in hashes], numbered="place")
     place = asked.c.hash.bitwise_rshift(32 - objects.filter_bits)
-    own = (place * objects.filter_slices).bitwise_rshift(literal(3, Integer))
-    begin = case((shared.id.is_(None), own), else_=place * shared.width + objects.shared_from)
-    filter_ = func.coalesce(objects.ngram_filter, shared.ngram_filter)
+    begin = (place * objects.filter_slices).bitwise_rshift(literal(3, Integer))
     width = func.greatest(1, objects.filter_slices.bitwise_rshift(3))
-    found = func.substr(filter_, cast(begin, Integer) + 1, width)
+    found = func.substr(objects.ngram_filter, cast(begin, Integer) + 1, width)
     found_bytes = func.array_agg(aggregate_order_by(found, asked.c.place), type_=ARRAY(LargeBinary))
-    return select(found_bytes).correlate(log_objects, log_filters).scalar_subquery()
+    return select(found_bytes).correlate(log_objects).scalar_subquery()
 
 
 def _object(row: Row[*tuple[Any, ...]], hashes: Sequence[int]) -> StoredObject:
@@ -340,8 +328,7 @@ def _object(row: Row[*tuple[Any, ...]], hashes: Sequence[int]) -> StoredObject:
         not row.filter_bytes or row.filter_bytes[0] is None
     ):  # no text to search for, or an object without a filter
         return stored
-    shape, shares = (row.filter_bits, row.filter_slices), row.shared_filter is not None
-    slices = slices_with(hashes, row.filter_bytes, *shape, has_own_bytes=shares)
+    slices = slices_with(hashes, row.filter_bytes, row.filter_bits, row.filter_slices)
     return replace(stored, slices=slices, of_slices=row.filter_slices)
 
 

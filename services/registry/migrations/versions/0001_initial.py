@@ -73,12 +73,8 @@ TENANT_TABLES = {
         id uuid PRIMARY KEY, tenant uuid NOT NULL, trial uuid NOT NULL, first bigint NOT NULL,
         lines bigint NOT NULL DEFAULT 0, state text NOT NULL DEFAULT 'writing', size_bytes bigint NOT NULL DEFAULT 0,
         text_bytes bigint NOT NULL DEFAULT 0, since_ms bigint, until_ms bigint, runs bigint[], ranks bigint[],
-        levels text[], grams_bits int, grams bytea, created_at timestamptz NOT NULL, slice_bits int, slices int,
-        sliced_grams bytea, batch_lines bigint, batch_offsets bigint[], filter_bits int, filter_slices int,
-        ngram_filter bytea, has_words boolean NOT NULL DEFAULT false, shared_filter uuid, shared_from int)""",
-    # Filters shared by several log objects.
-    "log_filter": """(
-        id uuid PRIMARY KEY, tenant uuid NOT NULL, bits int NOT NULL, width int NOT NULL, ngram_filter bytea NOT NULL)""",
+        levels text[], created_at timestamptz NOT NULL, batch_lines bigint, batch_offsets bigint[], filter_bits int, filter_slices int,
+        ngram_filter bytea)""",
     # Media: packs in the object store, and the catalogue of their items.
     "media_pack": """(
         id uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL, trial uuid NOT NULL, run uuid NOT NULL,
@@ -174,9 +170,6 @@ INDEXES = (
     "CREATE UNIQUE INDEX log_object_by_trial ON registry.log_object (trial, first) WHERE state <> 'deleting'",
     "CREATE INDEX log_object_unsettled ON registry.log_object (created_at) WHERE state <> 'stored'",
     "CREATE INDEX log_object_by_age ON registry.log_object (until_ms) WHERE state = 'stored'",
-    "CREATE INDEX log_object_sharing ON registry.log_object (shared_filter) WHERE shared_filter IS NOT NULL",
-    """CREATE INDEX log_object_alone ON registry.log_object (trial)
-        WHERE state = 'stored' AND has_words AND shared_filter IS NULL""",
     "CREATE UNIQUE INDEX media_pack_by_trial ON registry.media_pack (trial, number) WHERE number IS NOT NULL",
     "CREATE INDEX media_pack_unsettled ON registry.media_pack (created_at) WHERE state <> 'stored'",
     "CREATE INDEX media_pack_by_age ON registry.media_pack (experiment, created_at) WHERE state = 'stored'",
@@ -199,8 +192,7 @@ INDEXES = (
 # Chunks of points are compressed already. Filters stay uncompressed, so that a part of one can be read without the rest.
 UNCOMPRESSED = {
     "point_chunk": ("body", "rolled_up"),
-    "log_object": ("grams", "sliced_grams", "ngram_filter"),
-    "log_filter": ("ngram_filter",),
+    "log_object": ("ngram_filter",),
 }
 
 
