@@ -155,12 +155,12 @@ async def test_a_rented_machine_joins_by_what_its_provider_has_signed(
         return IssuedJoin(token="for-w1", expires_at=NOW)
 
     def join(ask: Any, query: Join) -> Credentials:
-        assert (query.token, query.version) == ("for-w1", "0.1.0")
+        assert (query.token, query.version) == ("for-w1", "0.2.0")
         return Credentials(worker=query.worker, jwt="j.w.t", nats_url="nats://x", expires_at=NOW)
 
     others.say(IdentifyMachine, identify)
     others.say(Join, join)
-    signed = {"identity_document": "i-1 is mine", "identity_signature": "AWS", "version": "0.1.0"}
+    signed = {"identity_document": "i-1 is mine", "identity_signature": "AWS", "version": "0.2.0"}
     body = {"worker": "w1", "user_key": "U" + "A" * 55, "pool": "default", "address": "10.0.0.1", **signed}
     async with gateway.client("") as api:
         joined = await api.post("/v1/workers/join", json=body)

@@ -69,7 +69,7 @@ async def test_a_machine_joins_once_by_its_identity_and_carries_no_token(
     [
         (
             "version_mismatch",
-            "the worker runs muster-platform 0.0.9, but the platform runs 0.1.0",
+            "the worker runs muster-platform 0.0.9, but the platform runs 0.2.0",
             "aws: version",
         ),
         ("machine_unfit", "8 GPUs are asked for, 4 were found", "g5.xlarge in us-east-1a: unfit"),

@@ -29,7 +29,7 @@ A100 = Offer(MachineKind("a100-8", "kubernetes", 8, "cuda", gpu="A100"), "zone-a
 SITE = KubernetesSite(
     name="tests",
     namespace=NAMESPACE,
-    image="registry.example/muster-worker:0.1.0",
+    image="registry.example/muster-worker:0.2.0",
     bootstrap=Bootstrap("http://gateway", user=None),
     kinds={
         "a100-8": PodKind(

@@ -114,6 +114,6 @@ def test_an_image_without_the_platform_gets_it_by_pip(host: Host) -> None:
     (host.path / "python3.venv").write_text(f'#!/bin/bash\necho "$*" >> {host.path}/venv.log\n')
     (host.path / "curl.index").write_text("0")
     intent = an_intent()
-    bare = replace(settings(host), packages=("muster-platform==0.1.0",))
+    bare = replace(settings(host), packages=("muster-platform==0.2.0",))
     host.boot(script(bare, intent, tokens(intent), request.FIND_INDEX))
-    assert host.noted("venv") == ["-m pip install --quiet muster-platform==0.1.0", "-P -m worker"]
+    assert host.noted("venv") == ["-m pip install --quiet muster-platform==0.2.0", "-P -m worker"]

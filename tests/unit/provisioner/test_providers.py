@@ -27,7 +27,7 @@ providers:
     region: us-east-1
     image: ami-1
     subnets: {us-east-1a: subnet-a}
-    packages: [muster-platform==0.1.0]
+    packages: [muster-platform==0.2.0]
   aws-eu: {type: aws, region: eu-west-1, launch_template: workers}
   google: {type: gcp, project: research, image: projects/research/global/images/family/worker}
   cluster:
@@ -37,7 +37,7 @@ providers:
   k8s:
     type: kubernetes
     namespace: training
-    image: registry.example/worker:0.1.0
+    image: registry.example/worker:0.2.0
     kinds: {a100: {resources: {nvidia.com/gpu: "8"}, tolerations: [{key: gpu, operator: Exists}]}}
 """
 
