@@ -22,7 +22,7 @@ from services.gateway.platform.auth.sign_in.providers import Providers
 from services.gateway.platform.auth.sign_in.sign_in_file import load_sign_in
 from services.gateway.platform.auth.store import sessions, tokens as access
 from services.gateway.platform.auth.tokens import derive_key, hash_token
-from services.gateway.platform.commands import operation_store as ordered, store as command_store
+from services.gateway.platform.commands import operation_store as long_operations, store as command_store
 from services.gateway.platform.dependencies import (
     CacheKey,
     Dependencies,
@@ -95,7 +95,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     await feed.start()
     infrastructure.publish()
 
-    poster = await process.enter(WebhookPoster(own.webhooks.networks, own.webhooks.timeout_s))
+    poster = await process.enter(WebhookPoster(own.webhooks.allowed_networks, own.webhooks.timeout_s))
     sender = WebhookSender(database, poster, keys.webhook, clock, own.webhooks)
     process.start("webhooks", sender.run, sender.stop)
 
@@ -117,7 +117,9 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     providers = await process.enter(Providers(rules.providers, clock))
     key = derive_key(pepper, "password")
     passwords = Passwords(key, own.password_memory_kib) if own.passwords else None
-    sign_in = SignInDependencies(passwords, providers, rate_limiter, own.session_idle_s, own.session_life_s)
+    sign_in = SignInDependencies(
+        passwords, providers, rate_limiter, own.session_idle_timeout_s, own.session_lifetime_s
+    )
     watched = (BusOutage(process.health, infrastructure.relay, clock), process.readiness)
     dependencies = make_dependencies(
         settings,
@@ -135,7 +137,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     )
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = TenantRates(database, quotas.load_rates, clock)
-    streams = OpenStreams(own.streams_of_tenant)
+    streams = OpenStreams(own.max_streams_per_tenant)
     dispatcher = Dispatcher(
         dependencies,
         authenticator,
@@ -211,7 +213,9 @@ def make_dependencies(
             poll_s=own.follow_poll_s,
         ),
         uploads=UploadSettings(spool, own.max_code_bytes),
-        outbound=OutboundSettings(own.webhooks.networks, own.webhooks.timeout_s, own.webhooks.most_of_tenant),
+        outbound=OutboundSettings(
+            own.webhooks.allowed_networks, own.webhooks.timeout_s, own.webhooks.max_per_tenant
+        ),
         wake_deletions=wake_deletions,
         auditor=auditor,
         sign_in=sign_in,
@@ -256,9 +260,9 @@ def _concurrency(own: GatewaySection) -> ConcurrencyLimits:
     timeout_s = own.queue_timeout_s
     return ConcurrencyLimits(
         replica=Bounds(own.max_concurrent_requests, own.max_queued_requests, timeout_s),
-        working=Bounds(own.max_concurrent_requests_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
-        waiting=Bounds(own.max_waiting_requests_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
-        upload=Bounds(own.max_uploads_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
+        working=Bounds(own.max_concurrent_requests_per_tenant, own.max_queued_requests_per_tenant, timeout_s),
+        waiting=Bounds(own.max_waiting_requests_per_tenant, own.max_queued_requests_per_tenant, timeout_s),
+        upload=Bounds(own.max_uploads_per_tenant, own.max_queued_requests_per_tenant, timeout_s),
     )
 
 
@@ -266,12 +270,12 @@ async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
     """Delete expired rows: idempotency keys, operations, deletions, deliveries, sessions, sign-in links and events."""
     async with database.system() as connection:
         await command_store.sweep(connection, clock.now(), _KEYS_KEPT)
-        await ordered.sweep(connection, clock.now(), _KEYS_KEPT)
+        await long_operations.sweep(connection, clock.now(), _KEYS_KEPT)
         await deletion_store.sweep(connection, clock.now(), _KEYS_KEPT)
-        delivered, dead = own.webhooks.delivered_kept_days, own.webhooks.dead_kept_days
+        delivered, dead = own.webhooks.delivered_retention_days, own.webhooks.dead_letter_retention_days
         await deliveries.sweep(connection, clock.now(), timedelta(days=delivered), timedelta(days=dead))
         await sessions.sweep(connection, clock.now())
         await sign_in_links.sweep(connection, clock.now())
     # A separate transaction, because it locks the counters of tenants, for which their creates wait.
     async with database.system() as connection:
-        await events.sweep_feeds(connection, clock.now(), timedelta(days=own.events_kept_days))
+        await events.sweep_feeds(connection, clock.now(), timedelta(days=own.event_retention_days))

@@ -12,17 +12,17 @@ from shared.settings import NatsSettings, PostgresSettings, RedisSettings, Secti
 class WebhookSection(Section):
     """Delivery of webhooks: `MUSTER_GATEWAY__WEBHOOKS__…`.
 
-    `networks` lists the internal networks that webhooks may call besides the internet, such as `["10.1.2.0/24"]`.
+    `allowed_networks` lists the internal networks that webhooks may call besides the internet, such as `["10.1.2.0/24"]`.
     """
 
-    networks: tuple[IPvAnyNetwork, ...] = ()
+    allowed_networks: tuple[IPvAnyNetwork, ...] = ()
     timeout_s: float = Field(10.0, gt=0, le=60)
-    first_pause_s: float = Field(5.0, gt=0)
-    longest_pause_s: float = Field(3600.0, gt=0)
+    initial_backoff_s: float = Field(5.0, gt=0)
+    max_backoff_s: float = Field(3600.0, gt=0)
     give_up_after_s: float = Field(86_400.0, gt=0)
-    delivered_kept_days: float = Field(7.0, gt=0)
-    dead_kept_days: float = Field(30.0, gt=0)
-    most_of_tenant: int = Field(100, ge=0)
+    delivered_retention_days: float = Field(7.0, gt=0)
+    dead_letter_retention_days: float = Field(30.0, gt=0)
+    max_per_tenant: int = Field(100, ge=0)
 
 
 class GatewaySection(Section):
@@ -38,9 +38,9 @@ class GatewaySection(Section):
     `web_directory` contains the built dashboard, served at `/`; by default the checkout's `web/dist`, if it exists.
     `body_timeout_s` limits the time to receive a request body. `keep_alive_s` limits the time to receive the headers of a request, from the opening of the
     connection or the previous response; set it higher than the idle timeout of a reverse proxy.
-    `max_connections`, `streams_of_tenant` and the concurrency limits apply per replica. `max_concurrent_requests_of_tenant` and `max_concurrent_requests` limit the
-    requests in progress per tenant and in total. Requests that query other services count against `max_waiting_requests_of_tenant` instead, and uploads against
-    `max_uploads_of_tenant`. Unauthenticated callers are counted by address. Up to `max_queued_requests_of_tenant` and `max_queued_requests` further requests wait, for at
+    `max_connections`, `max_streams_per_tenant` and the concurrency limits apply per replica. `max_concurrent_requests_per_tenant` and `max_concurrent_requests` limit the
+    requests in progress per tenant and in total. Requests that query other services count against `max_waiting_requests_per_tenant` instead, and uploads against
+    `max_uploads_per_tenant`. Unauthenticated callers are counted by address. Up to `max_queued_requests_per_tenant` and `max_queued_requests` further requests wait, for at
     most `queue_timeout_s`; others are refused.
     `password_memory_kib` is the memory that Argon2id uses per password, with three passes (RFC 9106, second recommended option; at least OWASP's minimum).
     """
@@ -65,25 +65,25 @@ class GatewaySection(Section):
     keep_alive_s: float = Field(75.0, gt=0)
     max_connections: int = Field(4000, ge=16)
     max_concurrent_requests: int = Field(128, ge=1)
-    max_concurrent_requests_of_tenant: int = Field(8, ge=1)
-    max_waiting_requests_of_tenant: int = Field(64, ge=1)
-    max_uploads_of_tenant: int = Field(16, ge=1)
+    max_concurrent_requests_per_tenant: int = Field(8, ge=1)
+    max_waiting_requests_per_tenant: int = Field(64, ge=1)
+    max_uploads_per_tenant: int = Field(16, ge=1)
     max_queued_requests: int = Field(512, ge=0)
-    max_queued_requests_of_tenant: int = Field(256, ge=0)
+    max_queued_requests_per_tenant: int = Field(256, ge=0)
     queue_timeout_s: float = Field(5.0, gt=0)
-    streams_of_tenant: int = Field(2000, ge=1)
+    max_streams_per_tenant: int = Field(2000, ge=1)
     max_code_bytes: int = Field(96 * 1024 * 1024, ge=1024)
     reads_per_s: float = Field(500.0, gt=0)
     writes_per_s: float = Field(200.0, gt=0)
     streams_per_s: float = Field(50.0, gt=0)
     joins_per_s: float = Field(10.0, gt=0)
-    events_kept_days: float = Field(7.0, gt=0)
+    event_retention_days: float = Field(7.0, gt=0)
     webhooks: WebhookSection = WebhookSection()
     sign_in_file: Path | None = None
     passwords: bool = True
     password_memory_kib: int = Field(64 * 1024, ge=12 * 1024)
-    session_idle_s: int = Field(3 * 86400, ge=60)
-    session_life_s: int = Field(30 * 86400, ge=60)
+    session_idle_timeout_s: int = Field(3 * 86400, ge=60)
+    session_lifetime_s: int = Field(30 * 86400, ge=60)
     tls_certificate_file: Path | None = None
     tls_key_file: Path | None = None
     client_ca_file: Path | None = None

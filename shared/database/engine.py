@@ -208,8 +208,10 @@ def protect(op: Any, schema: str, table: str) -> None:
     op.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY")
     op.execute(f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY")
     mine = "tenant = nullif(current_setting('muster.tenant', true), '')::uuid"
-    op.execute(f"CREATE POLICY own ON {name} TO {schema}_tenant USING ({mine}) WITH CHECK ({mine})")
-    op.execute(f"CREATE POLICY every ON {name} TO {schema}_system USING (true) WITH CHECK (true)")
+    op.execute(
+        f"CREATE POLICY tenant_isolation ON {name} TO {schema}_tenant USING ({mine}) WITH CHECK ({mine})"
+    )
+    op.execute(f"CREATE POLICY system_access ON {name} TO {schema}_system USING (true) WITH CHECK (true)")
     op.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {schema}_tenant, {schema}_system")
 
 

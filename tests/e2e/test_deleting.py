@@ -24,7 +24,7 @@ from tests.e2e.written import Places, object_names, rows
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 ON_RECORD = re.compile(
-    r"table (gateway\.(audit|audit_waiting|deletion|ordered|idempotency|event|delivery)|\w+\.(tombstone|inbox|outbox))"
+    r"table (gateway\.(audit|audit_unsealed|deletion|long_operation|idempotency|event|webhook_delivery)|\w+\.(tombstone|inbox|outbox))"
 )
 """What happened stays on record, for some days or for good; and the ids of what is gone, so that nothing makes it anew."""
 OF_TENANTS = (
@@ -131,7 +131,7 @@ def test_of_a_tenant_nothing_is_left_but_what_happened(platform: Platform, acme:
 
     platform.until(is_over)
     left = asyncio.run(_counted(platform, str(tenant)))
-    assert set(left) <= {"gateway.audit", "gateway.audit_waiting"} and left["gateway.audit"] > 0
+    assert set(left) <= {"gateway.audit", "gateway.audit_unsealed"} and left["gateway.audit"] > 0
     assert not _objects(platform, str(tenant))
     assert platform.client.tenants.create(name).name == name
 

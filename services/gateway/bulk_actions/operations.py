@@ -28,8 +28,8 @@ from services.gateway.experiments.actions import ACTIONS, Action
 from services.gateway.experiments.find import experiment_in
 from services.gateway.experiments.render import render_experiment
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import operation_store as ordered
-from services.gateway.platform.commands.long_operation_answers import orderer_of, waiting_for_bus
+from services.gateway.platform.commands import operation_store as long_operations
+from services.gateway.platform.commands.long_operation_answers import requester_of, waiting_for_bus
 from services.gateway.platform.commands.schema import OperationState
 from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.commands.store import load_refusals
@@ -158,18 +158,18 @@ async def _remember(call: Call, name: str, pending: dict[UUID, tuple[UUID, int]]
                 "tenant": call.tenant,
                 "id": operation,
                 "operation": name,
-                "orderer": orderer_of(call),
+                "requester": requester_of(call),
                 "entity": experiment,
                 "version": before,
                 "position": 0,
                 "created_at": unit.now,
-                "wanted": None,
+                "desired_state": None,
             }
-            await ordered.insert_ordered(unit.connection, values)
+            await long_operations.insert_long_operation(unit.connection, values)
 
 
 def _scope(call: Call) -> str:
-    return f"{call.tenant}:selection:{orderer_of(call)}"
+    return f"{call.tenant}:selection:{requester_of(call)}"
 
 
 # fmt: off

@@ -29,7 +29,7 @@ def render_worker(view: WorkerView) -> cluster.Worker:
 
 def render_instance(row: Row, now: datetime) -> cluster.InstanceRecord:
     """Render the last announced state; the cost covers the time up to `now` or to the machine's end."""
-    changed = instance_messages.InstanceChanged.model_validate(row.changed)
+    changed = instance_messages.InstanceChanged.model_validate(row.last_event)
     return cluster.InstanceRecord(
         id=changed.instance_id,
         pool=changed.pool,

@@ -10,18 +10,18 @@ from services.gateway.cluster.tables import instance
 from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
-_CHANGED = instance.c.changed
+_LAST_EVENT = instance.c.last_event
 
 INSTANCES = Cells(
     instance,
     {
-        name: _CHANGED[name].as_string()
+        name: _LAST_EVENT[name].as_string()
         for name in ("pool", "worker", "driver", "state", "reason", "zone", "purchase")
     }
-    | {"kind": _CHANGED["machine_kind"].as_string()}
-    | {"slots": _CHANGED["slots"].as_integer(), "price_per_hour": _CHANGED["price_per_hour"].as_float()}
+    | {"kind": _LAST_EVENT["machine_kind"].as_string()}
+    | {"slots": _LAST_EVENT["slots"].as_integer(), "price_per_hour": _LAST_EVENT["price_per_hour"].as_float()}
     | {
-        name: cast(_CHANGED[name].as_string(), DateTime(timezone=True))
+        name: cast(_LAST_EVENT[name].as_string(), DateTime(timezone=True))
         for name in ("since", "launched_at", "ended_at")
     },
 )

@@ -10,6 +10,6 @@ instance = Table(
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("version", BigInteger, nullable=False),
-    Column("changed", JSON, nullable=False),
+    Column("last_event", JSON, nullable=False),
 )
 """Belongs to no tenant: operations with permission to see machines read it under the system role."""

@@ -119,7 +119,7 @@ async def _begin(call: Call, unit: Unit, values: Mapping[str, Any]) -> UUID:
         known: UUID = earlier.id
         return known
     deletion = new_id(call.dependencies.clock)
-    start = {"stage": DELETION.initial, "waiting": [], "created_at": unit.now, "changed_at": unit.now}
+    start = {"stage": DELETION.initial, "pending_owners": [], "created_at": unit.now, "changed_at": unit.now}
     about = {"id": deletion, "by": call.caller.name, "parent": None}
     await store.insert_deletion(unit.connection, {**values, **start, **about})
     return deletion

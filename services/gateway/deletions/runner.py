@@ -37,7 +37,7 @@ POLL_INTERVAL = timedelta(seconds=5)
 TOKEN_CACHE_GRACE = timedelta(seconds=5)
 """Replicas may cache deleted tokens for this long, and accept submissions with them."""
 SCHEMA = "gateway"
-RETAINED_TABLES = ("audit", "audit_waiting", "deletion")
+RETAINED_TABLES = ("audit", "audit_unsealed", "deletion")
 """Tables whose rows outlive their tenant."""
 _log = structlog.get_logger()
 
@@ -92,7 +92,7 @@ class DeletionRunner:
                 return
             if row.stage == DeletionStage.ENDING and await self._is_ended(unit, row):
                 await self._ask(unit, row, DeletionTrigger.ENDED)
-            elif row.stage in OWNERS_BY_STAGE and not row.waiting:
+            elif row.stage in OWNERS_BY_STAGE and not row.pending_owners:
                 await self._ask(unit, row, DeletionTrigger.CONFIRMED)
         if row.stage == DeletionStage.GATEWAY:
             await self._empty(row)
@@ -101,7 +101,7 @@ class DeletionRunner:
         """Enter the next stage and send commands to its owners."""
         stage = DELETION.next(DeletionStage(row.stage), trigger)
         owners = OWNERS_BY_STAGE.get(stage, ())
-        await self._move(unit, row, trigger, waiting=list(owners))
+        await self._move(unit, row, trigger, pending_owners=list(owners))
         tenant = SITE if row.scope == "tenant" else TenantId(row.tenant)
         for owner in owners:
             command = BY_OWNER[owner](
@@ -214,7 +214,7 @@ def new_deletion_row(experiment: Any, deletion: UUID, now: Any, given: dict[str,
         "target": experiment.id,
         "name": str(experiment.number),
         "stage": DELETION.initial,
-        "waiting": [],
+        "pending_owners": [],
         "created_at": now,
         "changed_at": now,
         **given,

@@ -12,10 +12,17 @@ from services.gateway.deletions.tables import deletion
 from services.gateway.experiments.tables import experiment
 from services.gateway.models.tables import model, model_version
 from services.gateway.platform.auth.store.session_tables import identity, password, session
-from services.gateway.platform.auth.store.tables import account, binding, membership, team, tenant, token
+from services.gateway.platform.auth.store.tables import (
+    account,
+    account_group,
+    membership,
+    role_binding,
+    tenant,
+    token,
+)
 from services.gateway.platform.events.tables import event
 from services.gateway.policies.tables import policy, template
-from services.gateway.pools.tables import limits
+from services.gateway.pools.tables import slot_limit
 from services.gateway.quotas.tables import quota
 from services.gateway.trials.tables import run, trial
 from services.gateway.webhooks.tables import webhook
@@ -24,7 +31,7 @@ from shared.ids import derived_id
 
 BATCH_SIZE = 200
 _OPEN = deletion.c.ended_at.is_(None)
-_ACCESS = (session, password, identity, token, binding, membership, team, account)
+_ACCESS = (session, password, identity, token, role_binding, membership, account_group, account)
 """Tables of credentials, accounts and groups."""
 
 
@@ -60,8 +67,8 @@ async def save_deletion(connection: AsyncConnection, deletion_id: UUID, values: 
 
 async def confirm(connection: AsyncConnection, deletion_id: UUID, owner: str) -> None:
     """Remove an owner from those that the deletion waits for."""
-    waiting = func.array_remove(deletion.c.waiting, owner)
-    statement = update(deletion).where(deletion.c.id == deletion_id, _OPEN).values(waiting=waiting)
+    remaining = func.array_remove(deletion.c.pending_owners, owner)
+    statement = update(deletion).where(deletion.c.id == deletion_id, _OPEN).values(pending_owners=remaining)
     await connection.execute(statement)
 
 
@@ -82,7 +89,7 @@ async def load_registered(
     connection: AsyncConnection, *, experiment_id: UUID | None = None, workspace: str | None = None
 ) -> Sequence[Any]:
     """Return `name` and `number` of model versions registered from an experiment, or from a workspace's experiments into models of other workspaces."""
-    made_of = model_version.c.changed["lineage"]["experiment_id"].as_string()
+    made_of = model_version.c.last_event["lineage"]["experiment_id"].as_string()
     query = (
         select(model.c.name, model_version.c.number)
         .join(model, model.c.id == model_version.c.model)
@@ -136,16 +143,16 @@ async def load_limit_entities(
     connection: AsyncConnection, tenant_id: UUID, workspace: str | None = None
 ) -> Sequence[str]:
     """Return the outbox keys of the limits of a tenant or workspace; they were announced on behalf of the site."""
-    query = select(limits.c.pool, limits.c.workspace).where(limits.c.tenant == tenant_id)
+    query = select(slot_limit.c.pool, slot_limit.c.workspace).where(slot_limit.c.tenant == tenant_id)
     if workspace is not None:
-        query = query.where(limits.c.workspace == workspace)
+        query = query.where(slot_limit.c.workspace == workspace)
     rows = await connection.execute(query)
     return [f"limits:{derived_id(tenant_id, 'limit', row.pool, row.workspace)}" for row in rows]
 
 
 async def has_workspace(connection: AsyncConnection, workspace: str) -> bool:
     """Return whether the caller can see anything in the workspace."""
-    tables = (experiment, model, policy, template, quota, limits, webhook, binding)
+    tables = (experiment, model, policy, template, quota, slot_limit, webhook, role_binding)
     there = or_(
         *(select(table.c.workspace).where(table.c.workspace == workspace).exists() for table in tables)
     )
@@ -188,6 +195,6 @@ def rows_of_scope(scope: str, tenant_id: UUID, target: UUID, name: str) -> Seque
         rows_of(model_version, model_version.c.model.in_(models)),
         *(
             rows_of(table, and_(table.c.tenant == tenant_id, table.c.workspace == name))
-            for table in (model, binding, policy, template, quota, limits, webhook)
+            for table in (model, role_binding, policy, template, quota, slot_limit, webhook)
         ),
     )

@@ -16,7 +16,7 @@ deletion = Table(
     Column("is_forced", Boolean, nullable=False),
     Column("by", Text, nullable=False),
     Column("stage", Text, nullable=False),
-    Column("waiting", ARRAY(Text), nullable=False),
+    Column("pending_owners", ARRAY(Text), nullable=False),
     Column("parent", Uuid),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("changed_at", DateTime(timezone=True), nullable=False),
@@ -26,4 +26,4 @@ deletion = Table(
     Column("hint", Text),
 )
 """`tenant`: the requester's tenant; for the deletion of a tenant, the operator's. `target`: the id of the experiment or tenant, or an id derived from the
-workspace's name. `waiting`: the owners that have not confirmed."""
+workspace's name. `pending_owners`: the services that have not confirmed."""

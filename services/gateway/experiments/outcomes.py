@@ -28,7 +28,7 @@ async def _edited(column: str, connection: AsyncConnection, row: Any) -> Resourc
 
 
 REACHED = TenantOutcome(_reached)
-EDITED = TenantOutcome(partial(_edited, "rank"))
+EDITED = TenantOutcome(partial(_edited, "queue_policy"))
 """Edits that the scheduler applies."""
-SEARCH_EDITED = TenantOutcome(partial(_edited, "terms"))
+SEARCH_EDITED = TenantOutcome(partial(_edited, "search_changes"))
 """Edits that the searcher applies."""

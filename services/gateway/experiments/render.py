@@ -54,7 +54,7 @@ def _experiment_fields(row: Row) -> dict[str, Any]:
         "smaller_is_better": row.smaller_is_better,
         "best": _best(best) if best else None,
         "trials": row.trials,
-        "priority": row.rank["priority"] if row.rank else row.priority,
+        "priority": row.queue_policy["priority"] if row.queue_policy else row.priority,
         "code_sha256": row.code_sha256,
         "forked_from": row.forked_from,
         "archived": row.archived,
@@ -69,7 +69,7 @@ def _experiment_fields(row: Row) -> dict[str, Any]:
 
 def _policy(row: Row) -> dict[str, Any]:
     """Return weight, limits and pool as last reported by the scheduler, else as submitted."""
-    submitted, ranked = row.config["resources"], row.rank or {}
+    submitted, ranked = row.config["resources"], row.queue_policy or {}
     return {
         "weight": ranked.get("weight", submitted["weight"]),
         "max_slots": ranked.get("max_slots") if ranked else submitted["max_slots"],
@@ -85,7 +85,7 @@ def _missing_result(row: Row) -> list[str]:
 
 def _concurrent(row: Row) -> int | None:
     """Return the limit as last edited, else as submitted; None for a single training."""
-    edited: int | None = (row.terms or {}).get("max_concurrent_trials")
+    edited: int | None = (row.search_changes or {}).get("max_concurrent_trials")
     submitted: int | None = row.config["searcher"].get("max_concurrent_trials")
     return submitted if edited is None else edited
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Integer, Select, Text, and_, column, false, func, literal, select, true, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.experiments.tables import experiment, experiment_term as known
+from services.gateway.experiments.tables import experiment, experiment_search_term as known
 from shared.database.statements import rows_given
 from shared.filters.fields import Field, ListQuery, read_position
 from shared.filters.sql import Cells, RowPage, condition

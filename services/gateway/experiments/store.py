@@ -29,7 +29,7 @@ EXPERIMENTS = Cells(
         "best.value": finite_cell(cast(experiment.c.best["value"].as_string(), Double)),
         "trials.running": func.coalesce(experiment.c.trials["running"].as_integer(), 0),
         "trials.error": func.coalesce(experiment.c.trials["error"].as_integer(), 0),
-        "priority": func.coalesce(experiment.c.rank["priority"].as_integer(), experiment.c.priority),
+        "priority": func.coalesce(experiment.c.queue_policy["priority"].as_integer(), experiment.c.priority),
     },
 )
 """Fields by which lists of experiments can be filtered and sorted."""

@@ -5,8 +5,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSON
 
 from services.gateway.platform.tables import metadata
 
-experiment_term = Table(
-    "experiment_term",
+experiment_search_term = Table(
+    "experiment_search_term",
     metadata,
     Column("tenant", Uuid, primary_key=True),
     Column("term", Text, primary_key=True),
@@ -48,11 +48,11 @@ experiment = Table(
     Column("final", Boolean, nullable=False),
     Column("started_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),
-    Column("terms", JSON),
+    Column("search_changes", JSON),
     Column("budget", JSON),
     # projected from the scheduler's request.ranked
-    Column("rank", JSON),
-    Column("rank_version", BigInteger, nullable=False),
+    Column("queue_policy", JSON),
+    Column("queue_policy_version", BigInteger, nullable=False),
     # the gateway's own: whether it is being deleted, and was killed for that
     Column("deleting", Boolean, nullable=False),
     Column("killed", Boolean, nullable=False),

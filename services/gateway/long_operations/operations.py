@@ -13,7 +13,7 @@ from services.gateway.long_operations.schema import ListOperationsRequest, LongO
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands import operation_store as store
-from services.gateway.platform.commands.long_operation_answers import orderer_of, waiting_for_bus
+from services.gateway.platform.commands.long_operation_answers import requester_of, waiting_for_bus
 from services.gateway.platform.commands.outcomes import SiteOutcome, TenantOutcome
 from services.gateway.platform.commands.schema import LongOperation, OperationState
 from services.gateway.platform.commands.store import load_refusal, load_refusals
@@ -33,8 +33,10 @@ async def get_operation(call: Call, request: OperationRequest) -> LongOperation:
     """Show the state of a long operation. Only the caller who started it sees it."""
     name = parse_uuid(request.operation)
     async with call.as_reader().read() as connection:
-        row = await store.load_ordered(connection, orderer_of(call), name) if name else None
-        rendered = await _render(call, connection, row) if row is not None and row.wanted is None else None
+        row = await store.load_long_operation(connection, requester_of(call), name) if name else None
+        rendered = (
+            await _render(call, connection, row) if row is not None and row.desired_state is None else None
+        )
     if rendered is None and row is not None:
         (rendered,) = await _render_of_site(call, [row])
     if rendered is None:
@@ -49,9 +51,11 @@ async def list_operations(call: Call, request: ListOperationsRequest) -> LongOpe
     """List the caller's long operations of the last day, newest first by default."""
     wanted = read_wanted(call, request)
     async with call.as_reader().read() as connection:
-        found = await store.load_page(connection, orderer_of(call), replace(wanted, filter=None))
-        rendered = {row.id: await _render(call, connection, row) for row in found.rows if row.wanted is None}
-    of_site = [row for row in found.rows if row.wanted is not None]
+        found = await store.load_page(connection, requester_of(call), replace(wanted, filter=None))
+        rendered = {
+            row.id: await _render(call, connection, row) for row in found.rows if row.desired_state is None
+        }
+    of_site = [row for row in found.rows if row.desired_state is not None]
     if of_site:
         rendered |= {one.id: one for one in await _render_of_site(call, of_site) if one is not None}
     items = [_with_waiting(call, rendered[row.id]) for row in found.rows if row.id in rendered]
@@ -80,7 +84,9 @@ async def _render_of_site(call: Call, rows: Sequence[Any]) -> list[LongOperation
     async with call.dependencies.database.read(SITE) as connection:
         refusals = await load_refusals(connection, [row.id for row in rows])
     return [
-        _long_operation(row, refusals.get(row.id), _outcome(call, row, SiteOutcome).find(row.wanted, view))
+        _long_operation(
+            row, refusals.get(row.id), _outcome(call, row, SiteOutcome).find(row.desired_state, view)
+        )
         for row in rows
     ]
 

@@ -91,7 +91,7 @@ async def get_version(call: Call, request: ModelVersionRequest) -> ModelVersion:
 async def download_version(call: Call, request: ModelVersionRequest) -> Download:
     """Get a download URL and the hash of each file of a version."""
     row = await find_version(call, request.model, request.version)
-    return await download_files(call, UUID(row.changed["checkpoint_id"]))
+    return await download_files(call, UUID(row.last_event["checkpoint_id"]))
 
 
 async def compare_versions(call: Call, request: CompareModelVersionsRequest) -> ModelComparison:

@@ -20,7 +20,7 @@ _NOT_FINITE_NAMES = {
 
 
 def render_version(row: Row) -> versions.ModelVersion:
-    changed = VersionChanged.model_validate(row.changed)
+    changed = VersionChanged.model_validate(row.last_event)
     shared = {"model_name", "number", "name", "comment", "notes", "tags", "metadata", "signature", "stage"}
     more = {"pending", "stages", "files", "size_bytes", "created_at", "changed_by", "version"}
     return versions.ModelVersion.model_validate(

@@ -28,7 +28,7 @@ async def model_in(connection: AsyncConnection, reference: str) -> Row:
 
 async def version_in(connection: AsyncConnection, model: Row, reference: str) -> Row:
     """Find a version by number, alias or `latest`. Raises NotFound."""
-    number = model.changed["aliases"].get(reference)
+    number = model.last_event["aliases"].get(reference)
     if number is None and NUMBER.fullmatch(reference):
         number = int(reference)
     row = None
@@ -36,7 +36,9 @@ async def version_in(connection: AsyncConnection, model: Row, reference: str) ->
         row = await models.load_version(connection, model.id, number)
     if row is None:
         usual = "name a version by its number, an alias, or `latest`"
-        raise NotFound(f"version {reference}", determined_hint(model.changed["metadata"], reference) or usual)
+        raise NotFound(
+            f"version {reference}", determined_hint(model.last_event["metadata"], reference) or usual
+        )
     return row
 
 

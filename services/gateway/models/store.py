@@ -16,34 +16,34 @@ MAX_AMBIGUOUS_MODELS = 5
 MODELS = Cells(
     model,
     {
-        "description": model.c.changed["description"].as_string(),
-        "owner": model.c.changed["by"].as_string(),
-        "versions": model.c.changed["versions"].as_integer(),
-        "created_at": cast(model.c.changed["created_at"].as_string(), DateTime(timezone=True)),
+        "description": model.c.last_event["description"].as_string(),
+        "owner": model.c.last_event["by"].as_string(),
+        "versions": model.c.last_event["versions"].as_integer(),
+        "created_at": cast(model.c.last_event["created_at"].as_string(), DateTime(timezone=True)),
     },
 )
 """Fields by which lists of models can be filtered and sorted."""
-_CHANGED = model_version.c.changed
+_LAST_EVENT = model_version.c.last_event
 VERSIONS = Cells(
     model_version,
     {
-        "name": _CHANGED["name"].as_string(),
-        "comment": _CHANGED["comment"].as_string(),
+        "name": _LAST_EVENT["name"].as_string(),
+        "comment": _LAST_EVENT["comment"].as_string(),
         "tags": func.array(
-            select(func.json_array_elements_text(_CHANGED["tags"]))
+            select(func.json_array_elements_text(_LAST_EVENT["tags"]))
             .correlate(model_version)
             .scalar_subquery(),
             type_=ARRAY(Text),
         ),
-        "stage": _CHANGED["stage"].as_string(),
-        "checkpoint": _CHANGED["checkpoint_id"].as_string(),
-        "files": _CHANGED["files"].as_integer(),
-        "size_bytes": cast(_CHANGED["size_bytes"].as_string(), BigInteger),
-        "owner": _CHANGED["by"].as_string(),
-        "created_at": cast(_CHANGED["created_at"].as_string(), DateTime(timezone=True)),
-        "lineage.experiment": _CHANGED["lineage", "experiment_id"].as_string(),
-        "lineage.trial": _CHANGED["lineage", "trial_id"].as_string(),
-        "lineage.step": _CHANGED["lineage", "step"].as_integer(),
+        "stage": _LAST_EVENT["stage"].as_string(),
+        "checkpoint": _LAST_EVENT["checkpoint_id"].as_string(),
+        "files": _LAST_EVENT["files"].as_integer(),
+        "size_bytes": cast(_LAST_EVENT["size_bytes"].as_string(), BigInteger),
+        "owner": _LAST_EVENT["by"].as_string(),
+        "created_at": cast(_LAST_EVENT["created_at"].as_string(), DateTime(timezone=True)),
+        "lineage.experiment": _LAST_EVENT["lineage", "experiment_id"].as_string(),
+        "lineage.trial": _LAST_EVENT["lineage", "trial_id"].as_string(),
+        "lineage.step": _LAST_EVENT["lineage", "step"].as_integer(),
     },
 )
 """Fields by which lists of versions can be filtered and sorted."""

@@ -15,7 +15,7 @@ model = Table(
     Column("tags", ARRAY(Text), nullable=False),
     Column("is_deleted", Boolean, nullable=False),
     Column("version", BigInteger, nullable=False),
-    Column("changed", JSON, nullable=False),
+    Column("last_event", JSON, nullable=False),
 )
 
 model_version = Table(
@@ -27,5 +27,5 @@ model_version = Table(
     Column("number", Integer, nullable=False),
     Column("is_deleted", Boolean, nullable=False),
     Column("version", BigInteger, nullable=False),
-    Column("changed", JSON, nullable=False),
+    Column("last_event", JSON, nullable=False),
 )

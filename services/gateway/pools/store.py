@@ -8,19 +8,20 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.pools.tables import limits
+from services.gateway.pools.tables import slot_limit
 
 
 async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> int:
     """Insert a limit or replace the previous one. Return its new version."""
     changed = {name: values[name] for name in ("guaranteed", "maximum", "weight")}
     statement = (
-        upsert(limits)
+        upsert(slot_limit)
         .values(**values, version=1)
         .on_conflict_do_update(
-            index_elements=["tenant", "workspace", "pool"], set_={**changed, "version": limits.c.version + 1}
+            index_elements=["tenant", "workspace", "pool"],
+            set_={**changed, "version": slot_limit.c.version + 1},
         )
-        .returning(limits.c.version)
+        .returning(slot_limit.c.version)
     )
     version: int = (await connection.execute(statement)).scalar_one()
     return version
@@ -33,15 +34,17 @@ async def lock_limits(connection: AsyncConnection, tenant: UUID) -> None:
 
 async def load_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> Row[Any] | None:
     """Load the limit of the given tenant, workspace and pool; None if there is none."""
-    same = (limits.c[name] == values[name] for name in ("tenant", "workspace", "pool"))
-    return (await connection.execute(select(limits).where(*same))).one_or_none()
+    same = (slot_limit.c[name] == values[name] for name in ("tenant", "workspace", "pool"))
+    return (await connection.execute(select(slot_limit).where(*same))).one_or_none()
 
 
 async def load_limits(connection: AsyncConnection, pool: str | None) -> Sequence[Row[Any]]:
     """Load the limits that differ from the defaults. The connection's role decides of which tenants."""
-    is_effective = (limits.c.guaranteed > 0) | limits.c.maximum.is_not(None) | (limits.c.weight != 1.0)
-    query = select(limits).where(is_effective)
+    is_effective = (
+        (slot_limit.c.guaranteed > 0) | slot_limit.c.maximum.is_not(None) | (slot_limit.c.weight != 1.0)
+    )
+    query = select(slot_limit).where(is_effective)
     if pool is not None:
-        query = query.where(limits.c.pool == pool)
-    order = (limits.c.pool, limits.c.tenant, limits.c.workspace)
+        query = query.where(slot_limit.c.pool == pool)
+    order = (slot_limit.c.pool, slot_limit.c.tenant, slot_limit.c.workspace)
     return (await connection.execute(query.order_by(*order))).all()

@@ -4,8 +4,8 @@ from sqlalchemy import BigInteger, Column, Double, Integer, Table, Text, Uuid
 
 from services.gateway.platform.tables import metadata
 
-limits = Table(
-    "limits",
+slot_limit = Table(
+    "slot_limit",
     metadata,
     Column("tenant", Uuid, primary_key=True),
     Column("workspace", Text, primary_key=True),

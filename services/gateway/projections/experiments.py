@@ -27,9 +27,12 @@ async def apply_experiments(
     """Apply newer states of experiments and return them in the order of the batch. Unknown experiments are skipped."""
     newest = newest_of((one.experiment_id, one) for one in batch)
     names = ("version", "state", "reason", "progress", "best", "trials", "priority", "archived")
-    more = ("final", "started_at", "ended_at", "terms", "budget")
-    rows = [(id_, *(_plain(getattr(one, name)) for name in (*names, *more))) for id_, one in newest.items()]
-    write = _update(experiment, ("id", *names, *more), rows, version="version")
+    more = ("final", "started_at", "ended_at", "budget")
+    rows = [
+        (id_, _plain(one.terms), *(_plain(getattr(one, name)) for name in (*names, *more)))
+        for id_, one in newest.items()
+    ]
+    write = _update(experiment, ("id", "search_changes", *names, *more), rows, version="version")
     known = select(experiment.c.id, experiment.c.version, experiment.c.state)
     known = known.where(among(experiment.c.id, newest)).add_cte(write)
     return _of_here(
@@ -37,14 +40,16 @@ async def apply_experiments(
     )
 
 
-async def apply_ranks(
+async def apply_queue_policies(
     connection: AsyncConnection, batch: Sequence[RequestRanked]
 ) -> list[Applied[RequestRanked]]:
-    """Apply newer queue states of experiments like `apply_experiments`."""
+    """Apply newer queue policies of experiments like `apply_experiments`."""
     newest = newest_of((one.experiment_id, one) for one in batch)
     rows = [(id_, one.version, _whole(one)) for id_, one in newest.items()]
-    write = _update(experiment, ("id", "rank_version", "rank"), rows, version="rank_version")
-    known = select(experiment.c.id, experiment.c.rank_version, literal(""))
+    write = _update(
+        experiment, ("id", "queue_policy_version", "queue_policy"), rows, version="queue_policy_version"
+    )
+    known = select(experiment.c.id, experiment.c.queue_policy_version, literal(""))
     known = known.where(among(experiment.c.id, newest)).add_cte(write)
     return _of_here(await _load_known(connection, known), [(one.experiment_id, "", one) for one in batch])
 
@@ -59,7 +64,7 @@ async def apply_trials(
         (tenant, id_, one.experiment_id, one.number, one.version, one.state, _best(one), _whole(one))
         for id_, one in newest.items()
     ]
-    write = _upsert(trial, fixed, ("version", "state", "best_value", "changed"), rows)
+    write = _upsert(trial, fixed, ("version", "state", "best_value", "last_event"), rows)
     known = select(trial.c.id, trial.c.version, trial.c.state).where(among(trial.c.id, newest))
     before = await _load_known(connection, known.add_cte(write))
     return list(newer_states(before, [(one.trial_id, one.state, one) for one in batch]))
@@ -75,7 +80,7 @@ async def apply_runs(
         (tenant, id_, one.trial_id, one.number, one.version, state, _whole(one))
         for id_, one in newest.items()
     ]
-    write = _upsert(run, fixed, ("version", "state", "changed"), rows)
+    write = _upsert(run, fixed, ("version", "state", "last_event"), rows)
     known = select(run.c.id, run.c.version, run.c.state).where(among(run.c.id, newest))
     before = await _load_known(connection, known.add_cte(write))
     return list(newer_states(before, [(one.run_id, state, one) for one in batch]))

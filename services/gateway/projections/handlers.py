@@ -116,12 +116,12 @@ class Projections:
             events.append(_event("version", "changed", message.version_id, of, message, name))
 
     async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
-        """Project the queue state of experiments, and pass answers to waiting requests."""
+        """Project the queue policy of experiments, and pass answers to waiting requests."""
         tenant, events = self._begin(unit)
         answers = {one.operation_id: one for one in _messages(batch) if one.operation_id is not None}
         if answers:
             unit.after_commit(partial(self.publisher.feed.answered, tenant, answers))
-        for applied in await experiment_projections.apply_ranks(unit.connection, _messages(batch)):
+        for applied in await experiment_projections.apply_queue_policies(unit.connection, _messages(batch)):
             message = applied.message
             events.append(
                 _event("request", "ranked", message.experiment_id, message.experiment_id, message, None)

@@ -9,7 +9,7 @@ from shared.messages.instances import InstanceChanged
 
 async def apply_instance(connection: AsyncConnection, changed: InstanceChanged) -> bool:
     """Apply a newer version. Return False if it is not newer."""
-    values = {"version": changed.version, "changed": changed.as_json()}
+    values = {"version": changed.version, "last_event": changed.as_json()}
     statement = (
         upsert(instance)
         .values(id=changed.instance_id, **values)

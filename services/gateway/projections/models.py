@@ -27,7 +27,7 @@ async def apply_model(
         "tags": list(changed.tags),
         "is_deleted": changed.deleted_at is not None,
         "version": changed.version,
-        "changed": changed.as_json(),
+        "last_event": changed.as_json(),
     }
     statement = (
         upsert(model)
@@ -48,7 +48,7 @@ async def apply_version(
         "number": changed.number,
         "is_deleted": changed.deleted_at is not None,
         "version": changed.version,
-        "changed": changed.as_json(),
+        "last_event": changed.as_json(),
     }
     statement = (
         upsert(model_version)
@@ -62,7 +62,7 @@ async def apply_version(
     if before is None:
         return Applied(changed, None)
     return Applied(
-        changed, stage_or_deleted(before.changed.get("stage", "none"), is_deleted=before.is_deleted)
+        changed, stage_or_deleted(before.last_event.get("stage", "none"), is_deleted=before.is_deleted)
     )
 
 

@@ -3,7 +3,7 @@
 from muster.errors import Conflict, NotFound
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.long_operation_answers import orderer_of
+from services.gateway.platform.commands.long_operation_answers import requester_of
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import NATURAL, SAFE
 from services.gateway.platform.schema import Done, Empty
@@ -20,15 +20,15 @@ from services.gateway.saved_views.schema import (
 async def list_views(call: Call, _: Empty) -> SavedViews:
     """List the caller's saved views, by name."""
     async with call.read() as connection:
-        rows = await store.load_views(connection, orderer_of(call))
+        rows = await store.load_views(connection, requester_of(call))
     return SavedViews(items=[SavedView.model_validate(row._mapping) for row in rows])
 
 
 async def save_view(call: Call, request: SaveViewRequest) -> SavedView:
     """Save a view for the caller. It replaces the caller's view of the same name."""
-    person = orderer_of(call)
+    owner = requester_of(call)
     async with call.transaction() as unit:
-        others = {row.name for row in await store.load_views(unit.connection, person)} - {request.name}
+        others = {row.name for row in await store.load_views(unit.connection, owner)} - {request.name}
         if len(others) >= MOST_VIEWS:
             raise Conflict(
                 "too_many_views",
@@ -36,7 +36,7 @@ async def save_view(call: Call, request: SaveViewRequest) -> SavedView:
                 hint="delete one that you do not use",
             )
         saved = SavedView(name=request.name, address=request.address, saved_at=unit.now)
-        values = saved.model_dump() | {"tenant": call.tenant, "person": person}
+        values = saved.model_dump() | {"tenant": call.tenant, "owner": owner}
         await store.save_view(unit.connection, values)
         call.set_audit_fields(after=saved, entity=f"view/{request.name}")
     return saved
@@ -45,7 +45,7 @@ async def save_view(call: Call, request: SaveViewRequest) -> SavedView:
 async def delete_view(call: Call, request: ViewRequest) -> Done:
     """Delete one of the caller's saved views."""
     async with call.transaction() as unit:
-        row = await store.delete_view(unit.connection, orderer_of(call), request.view)
+        row = await store.delete_view(unit.connection, requester_of(call), request.view)
         if row is None:
             raise NotFound(f"view {request.view}", "`muster view list` lists your views")
         call.set_audit_fields(before=SavedView.model_validate(row._mapping))

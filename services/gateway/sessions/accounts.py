@@ -82,7 +82,7 @@ async def _join_groups(
     """Update the account's membership in every group that the sign-in file maps. Groups that do not exist are skipped."""
     theirs = groups_of(claims, section.groups_claim, section.groups)
     for name in sorted(set(section.groups.values())):
-        group = await people.load_team(unit.connection, name)
+        group = await people.load_group(unit.connection, name)
         if group is None:
             continue
         if name in theirs:

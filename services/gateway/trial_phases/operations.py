@@ -67,8 +67,8 @@ def _render(trial: Row, runs: Sequence[Row], reported: Sequence[RunPhases]) -> T
     attempts = [
         core.RunPhases(
             row.number,
-            datetime.fromisoformat(row.changed["granted_at"]),
-            datetime.fromisoformat(row.changed["ended_at"]) if row.changed.get("ended_at") else None,
+            datetime.fromisoformat(row.last_event["granted_at"]),
+            datetime.fromisoformat(row.last_event["ended_at"]) if row.last_event.get("ended_at") else None,
             [
                 core.WorkerPhase(
                     one.kind, to_time(one.began_ms), to_time(one.ended_ms), one.step, one.waits_for
@@ -78,7 +78,7 @@ def _render(trial: Row, runs: Sequence[Row], reported: Sequence[RunPhases]) -> T
         )
         for row in runs
     ]
-    changed = trial.changed
+    changed = trial.last_event
     state = TrialState(changed["state"])
     waits: core.Waiting = "parked" if state is TrialState.PARKED else "queued"
     found = core.phases_of(

@@ -16,7 +16,7 @@ from shared.messages.experiments import ParetoTrial, TrialChanged
 
 def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> trials.Trial:
     """Render a trial; `config` is its experiment's config."""
-    changed = TrialChanged.model_validate(row.changed)
+    changed = TrialChanged.model_validate(row.last_event)
     return trials.Trial(
         id=changed.trial_id,
         experiment=changed.experiment_id,
@@ -55,7 +55,7 @@ def render_pareto_trial(found: ParetoTrial) -> trials.FrontTrial:
 
 
 def render_run(row: Row) -> trials.Run:
-    changed = row.changed
+    changed = row.last_event
     members = [
         {**member, "slot_fraction": fraction_of(member.get("fraction", 0))} for member in changed["members"]
     ]

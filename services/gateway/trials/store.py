@@ -31,7 +31,7 @@ class TrialStateFilter:
     def condition(self) -> ColumnElement[bool]:
         """The filter as an SQL condition."""
         is_in = trial.c.state.in_(self.states) if self.states else true()
-        is_invalid = func.coalesce(trial.c.changed["invalid"].as_boolean(), false())
+        is_invalid = func.coalesce(trial.c.last_event["invalid"].as_boolean(), false())
         if self.invalid is None:
             return is_in
         if not self.invalid:
@@ -51,11 +51,11 @@ TRIALS = Cells(
     trial,
     {
         "best.value": finite_cell(trial.c.best_value),
-        "invalid": func.coalesce(trial.c.changed["invalid"].as_boolean(), false()),
-        "finishing": func.coalesce(trial.c.changed["finishing"].as_boolean(), false()),
-        "final": func.coalesce(trial.c.changed["final"].as_boolean(), false()),
-        **{name: trial.c.changed[name].as_integer() for name in ("seed", "slots", "source", "runs")},
-        **{name: _moment(trial.c.changed[name]) for name in ("created_at", "ended_at")},
+        "invalid": func.coalesce(trial.c.last_event["invalid"].as_boolean(), false()),
+        "finishing": func.coalesce(trial.c.last_event["finishing"].as_boolean(), false()),
+        "final": func.coalesce(trial.c.last_event["final"].as_boolean(), false()),
+        **{name: trial.c.last_event[name].as_integer() for name in ("seed", "slots", "source", "runs")},
+        **{name: _moment(trial.c.last_event[name]) for name in ("created_at", "ended_at")},
     },
 )
 """Columns that lists of trials filter and sort by."""
@@ -63,10 +63,10 @@ TRIALS = Cells(
 RUNS = Cells(
     run,
     {
-        **{name: run.c.changed[name].as_string() for name in ("outcome", "pool")},
-        "exit_code": run.c.changed["exit_code"].as_integer(),
-        "charged": func.coalesce(run.c.changed["charged"].as_boolean(), false()),
-        **{name: _moment(run.c.changed[name]) for name in ("granted_at", "ended_at")},
+        **{name: run.c.last_event[name].as_string() for name in ("outcome", "pool")},
+        "exit_code": run.c.last_event["exit_code"].as_integer(),
+        "charged": func.coalesce(run.c.last_event["charged"].as_boolean(), false()),
+        **{name: _moment(run.c.last_event[name]) for name in ("granted_at", "ended_at")},
     },
 )
 """Columns that lists of runs filter and sort by."""
@@ -74,7 +74,7 @@ RUNS = Cells(
 
 async def load_points(connection: AsyncConnection, trials: Collection[UUID]) -> dict[UUID, Any]:
     """Load the hyperparameters of trials, by trial id."""
-    query = select(trial.c.id, trial.c.changed["hyperparameters"].label("point"))
+    query = select(trial.c.id, trial.c.last_event["hyperparameters"].label("point"))
     rows = await connection.execute(query.where(trial.c.id.in_(trials)))
     return {row.id: row.point for row in rows}
 
@@ -133,7 +133,7 @@ async def load_trial_outcomes(
     limit: int | None = None,
 ) -> Sequence[Row[Any]]:
     """Load whether and when trials ended, by number: of the given numbers, or of numbers above `above`."""
-    changed = trial.c.changed
+    changed = trial.c.last_event
     query = select(
         trial.c.id,
         trial.c.number,

@@ -15,7 +15,7 @@ trial = Table(
     Column("version", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
     Column("best_value", Double),
-    Column("changed", JSON, nullable=False),
+    Column("last_event", JSON, nullable=False),
 )
 
 run = Table(
@@ -27,5 +27,5 @@ run = Table(
     Column("number", Integer, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
-    Column("changed", JSON, nullable=False),
+    Column("last_event", JSON, nullable=False),
 )

@@ -19,7 +19,7 @@ async def user_in(connection: AsyncConnection, reference: str) -> Any:
 
 async def group_in(connection: AsyncConnection, reference: str) -> Any:
     """Load a group by name or id. Raises NotFound."""
-    row = await store.load_team(connection, parse_uuid(reference) or reference)
+    row = await store.load_group(connection, parse_uuid(reference) or reference)
     if row is None:
         raise NotFound(f"group {reference}", "`muster group list` lists the groups")
     return row

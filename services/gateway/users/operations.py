@@ -139,7 +139,7 @@ async def create_group(call: Call, request: CreateGroupRequest) -> Group:
         if earlier is not None:
             return Group.model_validate(earlier.response)
         values = {"tenant": call.tenant, "id": group_id, "created_at": unit.now, **request.model_dump()}
-        if not await store.insert_team(unit.connection, values):
+        if not await store.insert_group(unit.connection, values):
             raise Conflict("group_exists", f"a group named {request.name} already exists", "name")
         group = Group.model_validate(values | {"members": 0})
         call.set_audit_fields(after=group)
@@ -151,7 +151,7 @@ async def list_groups(call: Call, request: ListGroupsRequest) -> GroupPage:
     """List the tenant's groups, by name unless `sort` is set."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
-        found = await store.load_teams(connection, wanted)
+        found = await store.load_groups(connection, wanted)
     return GroupPage(
         items=[_render_group(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
@@ -170,8 +170,8 @@ async def delete_group(call: Call, request: GroupRequest) -> Done:
         group = await group_in(unit.connection, request.group)
         check_unchanged(call, _render_group(group))
         call.set_audit_fields(before=_render_group(group), entity=f"group/{group.name}")
-        await roles.delete_bindings_of_team(unit.connection, group.id)
-        await store.delete_team(unit.connection, group.id)
+        await roles.delete_bindings_of_group(unit.connection, group.id)
+        await store.delete_group(unit.connection, group.id)
         await check_no_self_lockout(call, unit.connection)
     return Done()
 

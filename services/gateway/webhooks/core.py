@@ -190,8 +190,8 @@ def cloud_event(tenant: UUID, now: datetime, happening: FeedEvent) -> dict[str, 
 class RetryPolicy:
     """Pauses between attempts, and how long a delivery is retried."""
 
-    first_pause: timedelta
-    longest_pause: timedelta
+    initial_backoff: timedelta
+    max_backoff: timedelta
     give_up_after: timedelta
 
 
@@ -225,7 +225,7 @@ class DeliveryOutcome:
 def outcome_of(
     attempt: DeliveryAttempt,
     attempts: int,
-    began_at: datetime,
+    series_started_at: datetime,
     now: datetime,
     retry_policy: RetryPolicy,
     draw: float,
@@ -238,12 +238,12 @@ def outcome_of(
     """
     if attempt.succeeded:
         return DeliveryOutcome("delivered")
-    pause = min(retry_policy.first_pause * 2 ** min(attempts - 1, 30), retry_policy.longest_pause) * (
+    pause = min(retry_policy.initial_backoff * 2 ** min(attempts - 1, 30), retry_policy.max_backoff) * (
         0.5 + draw
     )
     if attempt.retry_after is not None:
-        pause = max(pause, min(attempt.retry_after, retry_policy.longest_pause))
-    if attempt.is_unwanted or now + pause - began_at > retry_policy.give_up_after:
+        pause = max(pause, min(attempt.retry_after, retry_policy.max_backoff))
+    if attempt.is_unwanted or now + pause - series_started_at > retry_policy.give_up_after:
         return DeliveryOutcome("dead")
     return DeliveryOutcome("waiting", now + pause)
 

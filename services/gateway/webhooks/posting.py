@@ -86,7 +86,7 @@ def check_url(url: str, networks: Sequence[Network]) -> URL:
         is_allowed = is_named(address, networks) or (found.scheme == "https" and is_outside(address))
         if not is_allowed:
             raise _refused(
-                INTERNAL_ADDRESS, "operators allow networks with MUSTER_GATEWAY__WEBHOOKS__NETWORKS"
+                INTERNAL_ADDRESS, "operators allow networks with MUSTER_GATEWAY__WEBHOOKS__ALLOWED_NETWORKS"
             )
     return found
 

@@ -57,8 +57,8 @@ class WebhookSender:
         self._key = key
         self._clock = clock
         self._retry_policy = RetryPolicy(
-            timedelta(seconds=settings.first_pause_s),
-            timedelta(seconds=settings.longest_pause_s),
+            timedelta(seconds=settings.initial_backoff_s),
+            timedelta(seconds=settings.max_backoff_s),
             timedelta(seconds=settings.give_up_after_s),
         )
         self._lease = timedelta(seconds=settings.timeout_s + _LEASE_MARGIN_S)
@@ -122,11 +122,11 @@ class WebhookSender:
         began_s = self._clock.monotonic()
         attempt = await self._attempt(taken)
         now = self._clock.now()
-        tried = taken.attempts - taken.attempts_before
+        tried = taken.attempts - taken.previous_attempts
         outcome = outcome_of(
             attempt,
             tried,
-            taken.began_at,
+            taken.series_started_at,
             now,
             self._retry_policy,
             self._random.random(),
@@ -148,7 +148,7 @@ class WebhookSender:
         now = self._clock.now()
         context = taken.webhook.bytes
         sealed: list[Any] = [taken.secret]
-        if taken.previous_until is not None and taken.previous_until > now:
+        if taken.previous_secret_until is not None and taken.previous_secret_until > now:
             sealed.append(taken.previous_secret)
         try:
             url = unseal(self._key, context + b"url", taken.url)

@@ -13,7 +13,7 @@ from services.gateway.experiments.tables import experiment
 from services.gateway.models.tables import model
 from services.gateway.platform.events.store import NewEvent
 from services.gateway.webhooks.core import EventContext, FeedEvent, NewDelivery, Subscription, plan_intents
-from services.gateway.webhooks.tables import delivery, webhook
+from services.gateway.webhooks.tables import webhook, webhook_delivery
 from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
@@ -23,7 +23,7 @@ WEBHOOKS = Cells(
     webhook,
     {
         state: select(func.count())
-        .where(delivery.c.webhook == webhook.c.id, delivery.c.state == state)
+        .where(webhook_delivery.c.webhook == webhook.c.id, webhook_delivery.c.state == state)
         .correlate(webhook)
         .scalar_subquery()
         for state in _COUNTED
@@ -78,7 +78,7 @@ async def save_webhook(connection: AsyncConnection, webhook_id: UUID, values: Ma
 
 async def delete_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
     """Delete a webhook with its deliveries."""
-    await connection.execute(delete(delivery).where(delivery.c.webhook == webhook_id))
+    await connection.execute(delete(webhook_delivery).where(webhook_delivery.c.webhook == webhook_id))
     await connection.execute(delete(webhook).where(webhook.c.id == webhook_id))
 
 
@@ -107,10 +107,10 @@ async def intend(
     ]
     intents = plan_intents(tenant, now, listeners, happenings)
     if intents:
-        start = {"is_test": False, "state": "waiting", "attempts": 0, "attempts_before": 0}
-        moments = dict.fromkeys(("created_at", "began_at", "due_at"), now)
+        start = {"is_test": False, "state": "waiting", "attempts": 0, "previous_attempts": 0}
+        moments = dict.fromkeys(("created_at", "series_started_at", "due_at"), now)
         values = [{"tenant": tenant, **start, **moments, **_values_of(intent)} for intent in intents]
-        await connection.execute(insert(delivery), values)
+        await connection.execute(insert(webhook_delivery), values)
     return bool(intents)
 
 

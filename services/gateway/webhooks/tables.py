@@ -17,7 +17,7 @@ webhook = Table(
     Column("url", LargeBinary, nullable=False),
     Column("secret", LargeBinary, nullable=False),
     Column("previous_secret", LargeBinary),
-    Column("previous_until", DateTime(timezone=True)),
+    Column("previous_secret_until", DateTime(timezone=True)),
     Column("form", Text, nullable=False),
     Column("events", ARRAY(Text), nullable=False),
     Column("labels", ARRAY(Text), nullable=False),
@@ -25,10 +25,10 @@ webhook = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("by", Text, nullable=False),
 )
-"""`url` and the secrets are encrypted (`platform/sealing.py`); responses contain only `origin`."""
+"""`url` and the secrets are encrypted (`platform/encryption.py`); responses contain only `origin`."""
 
-delivery = Table(
-    "delivery",
+webhook_delivery = Table(
+    "webhook_delivery",
     metadata,
     Column("tenant", Uuid, nullable=False),
     Column("id", Uuid, primary_key=True),
@@ -39,9 +39,9 @@ delivery = Table(
     Column("is_test", Boolean, nullable=False),
     Column("state", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("attempts_before", Integer, nullable=False),
+    Column("previous_attempts", Integer, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("began_at", DateTime(timezone=True), nullable=False),
+    Column("series_started_at", DateTime(timezone=True), nullable=False),
     Column("due_at", DateTime(timezone=True), nullable=False),
     Column("ended_at", DateTime(timezone=True)),
     Column("status", Integer),
@@ -49,5 +49,5 @@ delivery = Table(
 )
 """An event for one webhook. A replica that leases it adds the lease to `due_at`; `attempts` fences the results of older leases.
 
-`began_at` and `attempts_before`: start of the current series of attempts, and the attempts before it. A replay starts a new series.
+`series_started_at` and `previous_attempts`: start of the current series of attempts, and the attempts before it. A replay starts a new series.
 """

@@ -32,7 +32,7 @@ async def gateway(
         tmp_path_factory.mktemp("flooded"),
         MUSTER_GATEWAY__MAX_CONNECTIONS=str(MOST),
         MUSTER_GATEWAY__KEEP_ALIVE_S="2",
-        MUSTER_GATEWAY__STREAMS_OF_TENANT=str(STREAMS),
+        MUSTER_GATEWAY__MAX_STREAMS_PER_TENANT=str(STREAMS),
     )
     yield found
     await stop_gateway(found)

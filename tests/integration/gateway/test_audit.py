@@ -160,7 +160,7 @@ async def test_no_role_of_a_service_changes_or_deletes_what_is_sealed(
                 await connection.execute(change)
         await connection.close()
     connection = await asyncpg.connect(urls.tenant)
-    for change in ("DELETE FROM gateway.audit_waiting", "INSERT INTO gateway.audit DEFAULT VALUES"):
+    for change in ("DELETE FROM gateway.audit_unsealed", "INSERT INTO gateway.audit DEFAULT VALUES"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await connection.execute(change)
     assert await connection.fetch("SELECT * FROM gateway.audit") == []

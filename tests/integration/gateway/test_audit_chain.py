@@ -120,13 +120,13 @@ async def test_an_export_verifies_and_what_was_changed_beneath_is_found(
 
     # Whoever owns the database can do what no service can, and is found out.
     owner = await asyncpg.connect(postgres.urls["gateway"].owner)
-    await owner.execute("ALTER TABLE gateway.audit DISABLE TRIGGER only_added, NO FORCE ROW LEVEL SECURITY")
+    await owner.execute("ALTER TABLE gateway.audit DISABLE TRIGGER append_only, NO FORCE ROW LEVEL SECURITY")
     await owner.execute(
         "UPDATE gateway.audit SET record = replace(record::text, '127.0.0.1', '127.0.0.9')::json"
         " WHERE tenant = $1 AND sequence = 3",
         UUID(head["tenant"]),
     )
-    await owner.execute("ALTER TABLE gateway.audit ENABLE TRIGGER only_added, FORCE ROW LEVEL SECURITY")
+    await owner.execute("ALTER TABLE gateway.audit ENABLE TRIGGER append_only, FORCE ROW LEVEL SECURITY")
     await owner.close()
     found = await asyncio.to_thread(verified)
     assert (found.broken_at, found.sequence) == (3, 2)

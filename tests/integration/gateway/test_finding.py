@@ -112,7 +112,7 @@ async def test_another_name_is_found_whoever_writes_it_and_what_is_deleted_is_no
             "DELETE FROM gateway.experiment WHERE tenant = $1 AND name = 'renamed'", owner
         )
         assert await listed(tenant, label="new") == []
-        left = "SELECT count(*) FROM gateway.experiment_term WHERE tenant = $1 AND (term = '=new' OR term = '~ren')"
+        left = "SELECT count(*) FROM gateway.experiment_search_term WHERE tenant = $1 AND (term = '=new' OR term = '~ren')"
         assert await connection.fetchval(left, owner) == 0
     finally:
         await connection.close()

@@ -184,7 +184,7 @@ async def test_of_two_who_take_each_others_access_one_keeps_it(
     try:
         async with gateway.client(secret) as zoe:
             async with other.transaction():
-                await other.execute("DELETE FROM gateway.binding WHERE id = $1", UUID(theirs))
+                await other.execute("DELETE FROM gateway.role_binding WHERE id = $1", UUID(theirs))
                 await other.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
                 asking = asyncio.create_task(zoe.delete(f"/v1/role-bindings/{mine}"))
                 await eventually(waits)

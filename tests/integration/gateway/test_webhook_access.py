@@ -92,7 +92,7 @@ async def test_a_repeated_create_is_one_webhook_and_nothing_secret_is_kept_in_th
     receiver.say("/T000/canary-path", 500)
     await api.post(f"/v1/webhooks/{found['id']}/test")
     connection = await asyncpg.connect(postgres.urls["gateway"].system)
-    tables = ("webhook", "delivery", "idempotency", "event", "outbox")
+    tables = ("webhook", "webhook_delivery", "idempotency", "event", "outbox")
     rows = [
         str(row[0])
         for table in tables

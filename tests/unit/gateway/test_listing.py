@@ -61,7 +61,7 @@ IN_SQL: dict[type[ListRequest], Cells] = {
     ListModelsRequest: models.MODELS,
     ListTokensRequest: access.TOKENS,
     ListUsersRequest: people.ACCOUNTS,
-    ListGroupsRequest: people.TEAMS,
+    ListGroupsRequest: people.GROUPS,
     ListModelVersionsRequest: models.VERSIONS,
     ListWebhooksRequest: webhooks.WEBHOOKS,
     ListWebhookDeliveriesRequest: deliveries.DELIVERIES,

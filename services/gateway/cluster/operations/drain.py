@@ -64,17 +64,17 @@ class SlotTarget(BaseModel):
         return render_worker(now) if now is not None and is_done else None
 
 
-def _drained(wanted: Any, view: ClusterView) -> WorkerPage | None:
-    return DrainTarget.model_validate(wanted).result_in(view)
+def _drained(desired_state: Any, view: ClusterView) -> WorkerPage | None:
+    return DrainTarget.model_validate(desired_state).result_in(view)
 
 
-def _drained_one(wanted: Any, view: ClusterView) -> Worker | None:
-    page = _drained(wanted, view)
+def _drained_one(desired_state: Any, view: ClusterView) -> Worker | None:
+    page = _drained(desired_state, view)
     return _only(page) if page is not None else None
 
 
-def _switched(wanted: Any, view: ClusterView) -> Worker | None:
-    return SlotTarget.model_validate(wanted).result_in(view)
+def _switched(desired_state: Any, view: ClusterView) -> Worker | None:
+    return SlotTarget.model_validate(desired_state).result_in(view)
 
 
 DRAIN_WORKERS_OUTCOME, DRAIN_WORKER_OUTCOME, SLOT_OUTCOME = (
@@ -126,16 +126,16 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
     async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
-    wanted = SlotTarget(worker=before.worker, slot=request.slot, undo=undo)
+    desired_state = SlotTarget(worker=before.worker, slot=request.slot, undo=undo)
 
     async def ask() -> Worker | None:
-        return wanted.result_in(await load_cluster(call))
+        return desired_state.result_in(await load_cluster(call))
 
     found = await wait_for(call, operation, ask=ask, sent_for=SITE)
     if found is None:
         now = await unless_silent(load_worker(call, request.worker))
         present = render_worker(now) if now is not None else None
-        raise await deferred(call, operation, present=present, wanted=wanted)
+        raise await deferred(call, operation, present=present, desired_state=desired_state)
     return found
 
 
@@ -163,7 +163,7 @@ async def _drain(
     show: Callable[[WorkerPage], Resource] = lambda page: page,
 ) -> WorkerPage:
     """Send the commands and return the workers once all took effect. Raises StillWorking, with their current state, if that takes too long."""
-    wanted = DrainTarget(workers=[worker.worker for worker in workers], undo=undo)
+    desired_state = DrainTarget(workers=[worker.worker for worker in workers], undo=undo)
     commands = [
         DrainWorker(
             operation_id=new_id(call.dependencies.clock), worker=worker.worker, reclaim=reclaim, undo=undo
@@ -176,14 +176,14 @@ async def _drain(
         unit.emit(*commands, tenant=SITE)
 
     async def ask() -> WorkerPage | None:
-        return wanted.result_in(await load_cluster(call))
+        return desired_state.result_in(await load_cluster(call))
 
     operation = commands[0].operation_id
     found = await wait_for(call, operation, ask=ask, sent_for=SITE)
     if found is None:
         view = await unless_silent(load_cluster(call))
-        present = show(wanted.select_from(view)) if view is not None else None
-        raise await deferred(call, operation, present=present, wanted=wanted)
+        present = show(desired_state.select_from(view)) if view is not None else None
+        raise await deferred(call, operation, present=present, desired_state=desired_state)
     return found
 
 

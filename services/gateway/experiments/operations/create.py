@@ -209,10 +209,10 @@ def _values(
         "final": False,
         "started_at": None,
         "ended_at": None,
-        "terms": None,
+        "search_changes": None,
         "budget": None,
-        "rank": None,
-        "rank_version": 0,
+        "queue_policy": None,
+        "queue_policy_version": 0,
         "deleting": False,
         "killed": False,
     }

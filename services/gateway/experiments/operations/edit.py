@@ -36,7 +36,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
     refuse_ended(row, "changed")
     _check_changes(request)
     _check_policies(read_policies(row.policies or ()), request)
-    if row.rank is None:
+    if row.queue_policy is None:
         row = await _queued(call, row)
     command = EditExperiment(
         operation_id=new_id(call.dependencies.clock),
@@ -51,14 +51,14 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
     )
 
     since = call.dependencies.clock.now() - _CLOCKS_APART
-    seen = row.rank["version"] if row.rank else 0
+    seen = row.queue_policy["version"] if row.queue_policy else 0
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
-        rank = now.rank if now is not None else None
-        if not rank or rank["version"] <= seen:
+        applied = now.queue_policy if now is not None else None
+        if not applied or applied["version"] <= seen:
             return None
-        if rank["operation_id"] == str(command.operation_id):
+        if applied["operation_id"] == str(command.operation_id):
             return now
         # Another change may have overwritten this one in the row; then only the feed shows that this one was applied.
         if not await has_event_of_operation(connection, since, row.id, command.operation_id):
@@ -67,7 +67,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
 
     def answered(ranked: Event) -> Any:
         """Return the experiment with the policy from the scheduler's answer."""
-        return SimpleNamespace(**{**row._mapping, "rank": ranked.model_dump(mode="json")})
+        return SimpleNamespace(**{**row._mapping, "queue_policy": ranked.model_dump(mode="json")})
 
     call.set_audit_fields(before=before)
     await send(call, command)
@@ -112,6 +112,6 @@ async def _queued(call: Call, row: Any) -> Any:
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
-        return now if now is not None and now.rank is not None else None
+        return now if now is not None and now.queue_policy is not None else None
 
     return await wait_for(call, row.id, look, about=row.id) or row

@@ -43,8 +43,8 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
-        terms = now.terms if now is not None else None
-        return now if terms and terms["operation_id"] == str(command.operation_id) else None
+        applied = now.search_changes if now is not None else None
+        return now if applied and applied["operation_id"] == str(command.operation_id) else None
 
     call.set_audit_fields(before=render_experiment_detail(row))
     await send(call, command)

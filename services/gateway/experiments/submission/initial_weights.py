@@ -60,7 +60,7 @@ async def _find_version(call: Call, reference: str) -> tuple[str, UUID]:
             row = await version_in(connection, model, version or "latest")
     except NotFound as error:
         raise Rejected("model_unknown", error.message, _MODEL, error.hint) from error
-    return f"{model.name}@{row.number}", UUID(row.changed["checkpoint_id"])
+    return f"{model.name}@{row.number}", UUID(row.last_event["checkpoint_id"])
 
 
 async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:

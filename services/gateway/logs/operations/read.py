@@ -101,7 +101,7 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
     timeout = FinalDataTimeout(call)
     async with call.dependencies.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
         while True:
-            final = (await find_trial(call, str(trial.id))).changed["final"]
+            final = (await find_trial(call, str(trial.id))).last_event["final"]
             async for line in _new_lines(call, trial, request):
                 yield line
             if trial.ended or timeout.has_expired(final):

@@ -68,7 +68,7 @@ async def _read(
     call: Call, trial: Row, timeout: FinalDataTimeout, after: StreamPosition
 ) -> TailPage[StreamPosition, ReportedValue]:
     # Read before the query: then the registry has everything reported before the trial's end, except what is in transit.
-    is_final = bool((await find_trial(call, str(trial.id))).changed["final"])
+    is_final = bool((await find_trial(call, str(trial.id))).last_event["final"])
     found = await query_reported(call, trial.id, after)
     values = [
         PositionedItem(here, render_reported(trial, point, str(go_on)))

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.audit import Anchor
-from services.gateway.platform.audit.tables import audit, audit_waiting
+from services.gateway.platform.audit.tables import audit, audit_unsealed
 from shared.database.statements import rows_given
 from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
@@ -30,14 +30,14 @@ RECORDS = Cells(
 
 async def append(connection: AsyncConnection, tenants: Sequence[UUID], records: Sequence[str]) -> None:
     """Append records to be sealed. A tenant's role can append records of that tenant only."""
-    given = rows_given([audit_waiting.c.tenant, column("record", Text)], zip(tenants, records, strict=True))
+    given = rows_given([audit_unsealed.c.tenant, column("record", Text)], zip(tenants, records, strict=True))
     rows = select(given.c.tenant, cast(given.c.record, JSON))
-    await connection.execute(insert(audit_waiting).from_select(["tenant", "record"], rows))
+    await connection.execute(insert(audit_unsealed).from_select(["tenant", "record"], rows))
 
 
 async def load_waiting_tenants(connection: AsyncConnection) -> list[TenantId]:
     """Load the tenants with records that wait to be sealed."""
-    return list(map(TenantId, await connection.scalars(select(audit_waiting.c.tenant).distinct())))
+    return list(map(TenantId, await connection.scalars(select(audit_unsealed.c.tenant).distinct())))
 
 
 async def try_lock_chain(connection: AsyncConnection, tenant: UUID) -> bool:
@@ -48,11 +48,11 @@ async def try_lock_chain(connection: AsyncConnection, tenant: UUID) -> bool:
 
 async def take_waiting(connection: AsyncConnection, tenant: UUID, limit: int) -> list[str]:
     """Remove and return waiting records, in the order of their insertion."""
-    waiting = audit_waiting.alias("waiting")
+    waiting = audit_unsealed.alias("waiting")
     first = select(waiting.c.position).where(waiting.c.tenant == tenant).order_by(waiting.c.position)
-    take = delete(audit_waiting).where(audit_waiting.c.position.in_(first.limit(limit)))
-    text = cast(audit_waiting.c.record, Text).label("record")
-    rows = (await connection.execute(take.returning(audit_waiting.c.position, text))).all()
+    take = delete(audit_unsealed).where(audit_unsealed.c.position.in_(first.limit(limit)))
+    text = cast(audit_unsealed.c.record, Text).label("record")
+    rows = (await connection.execute(take.returning(audit_unsealed.c.position, text))).all()
     return [row.record for row in sorted(rows, key=lambda row: row.position)]
 
 

@@ -5,8 +5,8 @@ from sqlalchemy.dialects.postgresql import JSON
 
 from services.gateway.platform.tables import metadata
 
-audit_waiting = Table(
-    "audit_waiting",
+audit_unsealed = Table(
+    "audit_unsealed",
     metadata,
     Column("position", BigInteger, Identity(always=True), primary_key=True),
     Column("tenant", Uuid, nullable=False),

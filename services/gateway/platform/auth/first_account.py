@@ -36,16 +36,16 @@ async def ensure_first_account(
 
 
 def binding_values(
-    tenant: UUID, role: str, account: UUID | None, team: UUID | None, scope: Scope
+    tenant: UUID, role: str, account: UUID | None, group: UUID | None, scope: Scope
 ) -> dict[str, Any]:
     """Return the row of a role binding. Its id is derived from its contents."""
-    parts = (role, str(account or team), scope.workspace or "", scope.project or "")
+    parts = (role, str(account or group), scope.workspace or "", scope.project or "")
     return {
         "tenant": tenant,
         "id": derived_id(tenant, "binding", *parts),
         "role": role,
         "account": account,
-        "team": team,
+        "account_group": group,
         "workspace": scope.workspace,
         "project": scope.project,
     }

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from muster.errors import Transient
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import operation_store as ordered
+from services.gateway.platform.commands import operation_store as long_operations
 from services.gateway.platform.commands.schema import LongOperation, OperationState
 from services.gateway.platform.schema import Resource
 
@@ -46,7 +46,7 @@ async def deferred(
     version: int = 0,
     position: int = 0,
     present: Resource | None = None,
-    wanted: BaseModel | None = None,
+    desired_state: BaseModel | None = None,
 ) -> OperationInProgress:
     """Store the long operation and return the error that carries it.
 
@@ -55,21 +55,21 @@ async def deferred(
         version: the entity's version before the operation.
         position: the end of the tenant's feed before the operation.
         present: the resource in its current state.
-        wanted: for operations on the site's machines, the desired state to look for in the scheduler's view.
+        desired_state: for operations on the site's machines, the state to look for in the scheduler's view.
     """
     async with call.transaction() as unit:
         values = {
             "tenant": call.tenant,
             "id": operation_id,
             "operation": call.operation,
-            "orderer": orderer_of(call),
+            "requester": requester_of(call),
             "entity": entity,
             "version": version,
             "position": position,
             "created_at": unit.now,
-            "wanted": wanted.model_dump(mode="json") if wanted is not None else None,
+            "desired_state": desired_state.model_dump(mode="json") if desired_state is not None else None,
         }
-        await ordered.insert_ordered(unit.connection, values)
+        await long_operations.insert_long_operation(unit.connection, values)
         now = unit.now
     state = OperationState.RUNNING
     operation = LongOperation(
@@ -90,7 +90,7 @@ async def unless_silent(present: Awaitable[T]) -> T | None:
         return None
 
 
-def orderer_of(call: Call) -> UUID:
+def requester_of(call: Call) -> UUID:
     """Return the id that owns the caller's operations: the user's, or the token's if it has no user."""
     return call.caller.user or call.caller.token_id
 

@@ -12,7 +12,7 @@ from shared.messages.pools import ClusterView
 
 @dataclass(frozen=True, slots=True)
 class TenantOutcome:
-    """Finds the outcome of an operation on a tenant's entity in the gateway's tables, by the row of `ordered`."""
+    """Finds the outcome of an operation on a tenant's entity in the gateway's tables, by the row of `long_operation`."""
 
     find: Callable[[AsyncConnection, Any], Awaitable[Resource | None]]
     """Return the current resource; None while the operation has not taken effect."""

@@ -10,14 +10,14 @@ from sqlalchemy import ColumnElement, Row, and_, delete, func, literal, select, 
 from sqlalchemy.dialects.postgresql import JSON, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.commands.tables import idempotency, operation
+from services.gateway.platform.commands.tables import idempotency, operation_refusal
 from shared.messages.experiments import OperationRefused
 
 
 async def save_refusal(
     connection: AsyncConnection, tenant: UUID, now: datetime, refused: OperationRefused
 ) -> None:
-    statement = upsert(operation).values(
+    statement = upsert(operation_refusal).values(
         tenant=tenant,
         id=refused.operation_id,
         created_at=now,
@@ -29,12 +29,14 @@ async def save_refusal(
 
 
 async def load_refusal(connection: AsyncConnection, operation_id: UUID) -> Row[Any] | None:
-    return (await connection.execute(select(operation).where(operation.c.id == operation_id))).one_or_none()
+    return (
+        await connection.execute(select(operation_refusal).where(operation_refusal.c.id == operation_id))
+    ).one_or_none()
 
 
 async def load_refusals(connection: AsyncConnection, operations: Collection[UUID]) -> dict[UUID, Row[Any]]:
     """Load the refusals among these operations, by operation id."""
-    rows = await connection.execute(select(operation).where(operation.c.id.in_(operations)))
+    rows = await connection.execute(select(operation_refusal).where(operation_refusal.c.id.in_(operations)))
     return {row.id: row for row in rows}
 
 
@@ -73,4 +75,6 @@ def _kept(tenant: UUID, name: str, key: str) -> ColumnElement[bool]:
 async def sweep(connection: AsyncConnection, now: datetime, keys_kept: timedelta) -> None:
     """Delete expired keys and refusals of all tenants."""
     await connection.execute(delete(idempotency).where(idempotency.c.created_at < now - keys_kept))
-    await connection.execute(delete(operation).where(operation.c.created_at < now - keys_kept))
+    await connection.execute(
+        delete(operation_refusal).where(operation_refusal.c.created_at < now - keys_kept)
+    )

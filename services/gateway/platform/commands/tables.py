@@ -5,27 +5,27 @@ from sqlalchemy.dialects.postgresql import JSON
 
 from services.gateway.platform.tables import metadata
 
-ordered = Table(
-    "ordered",
+long_operation = Table(
+    "long_operation",
     metadata,
     Column("tenant", Uuid, nullable=False),
     Column("id", Uuid, primary_key=True),
     Column("operation", Text, nullable=False),
-    Column("orderer", Uuid, primary_key=True),
+    Column("requester", Uuid, primary_key=True),
     Column("entity", Uuid),
     Column("version", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("wanted", JSON(none_as_null=True)),
+    Column("desired_state", JSON(none_as_null=True)),
 )
 """Long operations, kept for a day.
 
-`orderer`: the user, or the token if it has none; several callers may wait for the same operation. `version` and `position`: of the entity and of
-the feed before the operation. `wanted`: for operations on the site's machines, the desired state.
+`requester`: the user, or the token if it has none; several callers may wait for the same operation. `version` and `position`: of the entity and of
+the feed before the operation. `desired_state`: only for operations on the site's machines.
 """
 
-operation = Table(
-    "operation",
+operation_refusal = Table(
+    "operation_refusal",
     metadata,
     Column("tenant", Uuid, nullable=False),
     Column("id", Uuid, primary_key=True),

@@ -128,9 +128,9 @@ async def has_event_of_operation(
 
 async def feed_bounds(connection: AsyncConnection, tenant: UUID) -> tuple[int, int]:
     """Return the last deleted position and the last position of a feed; (0, 0) for an empty feed."""
-    query = select(counter.c.swept, counter.c.events).where(counter.c.tenant == tenant)
+    query = select(counter.c.last_expired_position, counter.c.events).where(counter.c.tenant == tenant)
     found = (await connection.execute(query)).one_or_none()
-    return (found.swept, found.events) if found is not None else (0, 0)
+    return (found.last_expired_position, found.events) if found is not None else (0, 0)
 
 
 async def feed_end(connection: AsyncConnection, tenant: UUID) -> int:
@@ -141,13 +141,15 @@ async def feed_end(connection: AsyncConnection, tenant: UUID) -> int:
 
 async def sweep_feeds(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
     """Delete expired events of all tenants, and update where each feed begins."""
-    swept = (
+    deleted = (
         delete(event).where(event.c.at < now - kept).returning(event.c.tenant, event.c.position).cte("old")
     )
     last = (
-        select(swept.c.tenant, func.max(swept.c.position).label("position"))
-        .group_by(swept.c.tenant)
+        select(deleted.c.tenant, func.max(deleted.c.position).label("position"))
+        .group_by(deleted.c.tenant)
         .subquery("last")
     )
-    begins = func.greatest(counter.c.swept, last.c.position)
-    await connection.execute(update(counter).where(counter.c.tenant == last.c.tenant).values(swept=begins))
+    last_expired = func.greatest(counter.c.last_expired_position, last.c.position)
+    await connection.execute(
+        update(counter).where(counter.c.tenant == last.c.tenant).values(last_expired_position=last_expired)
+    )

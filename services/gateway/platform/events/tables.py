@@ -11,10 +11,10 @@ counter = Table(
     Column("tenant", Uuid, primary_key=True),
     Column("experiments", Integer, nullable=False),
     Column("events", BigInteger, nullable=False),
-    Column("swept", BigInteger, nullable=False, server_default="0"),
+    Column("last_expired_position", BigInteger, nullable=False, server_default="0"),
 )
 """One row per tenant. Its row lock gives numbers without gaps, and feed positions in commit order. Hold it briefly: creates and events both wait for it.
-`swept`: the last position whose event is deleted; streams cannot resume before it."""
+`last_expired_position`: position of the newest event that the sweep has deleted; streams cannot resume before it."""
 
 event = Table(
     "event",

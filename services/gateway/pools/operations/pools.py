@@ -38,8 +38,8 @@ class DesiredPoolRules(BaseModel):
         return render_pool(now) if now is not None and now.rules == self.rules else None
 
 
-def _ruled(wanted: Any, view: ClusterView) -> Pool | None:
-    return DesiredPoolRules.model_validate(wanted).result_in(view)
+def _ruled(desired_state: Any, view: ClusterView) -> Pool | None:
+    return DesiredPoolRules.model_validate(desired_state).result_in(view)
 
 
 POOL_RULES_OUTCOME = SiteOutcome(_ruled)
@@ -68,16 +68,16 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
 
-    wanted = DesiredPoolRules(pool=before.pool, rules=rules)
+    desired_state = DesiredPoolRules(pool=before.pool, rules=rules)
 
     async def ask() -> Pool | None:
-        return wanted.result_in(await load_cluster(call))
+        return desired_state.result_in(await load_cluster(call))
 
     found = await wait_for(call, command.operation_id, ask=ask, sent_for=SITE)
     if found is None:
         now = await unless_silent(view_of(call, request.pool))
         present = render_pool(now) if now is not None else None
-        raise await deferred(call, command.operation_id, present=present, wanted=wanted)
+        raise await deferred(call, command.operation_id, present=present, desired_state=desired_state)
     return found
 
 

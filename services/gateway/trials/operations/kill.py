@@ -23,7 +23,7 @@ async def kill_trial(call: Call, request: TrialRequest) -> Trial:
     if row.state == "cancelled":
         return _render(row)
     name = f"{row.experiment_number}.{row.number}"
-    if row.changed["final"]:
+    if row.last_event["final"]:
         raise Conflict(
             "trial_ended",
             f"trial {name} has already ended ({row.state}), so it cannot be killed",
@@ -62,7 +62,7 @@ KILLED = TenantOutcome(killed)
 
 def is_killed(row: Any, before: int) -> bool:
     """Whether the searcher has carried out a kill, given the trial's previous version. It publishes a change for every kill."""
-    return bool(row.changed["final"]) or (row.state == "stopping" and row.version > before)
+    return bool(row.last_event["final"]) or (row.state == "stopping" and row.version > before)
 
 
 def _render(row: Any) -> Trial:

@@ -89,7 +89,7 @@ async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
 async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
     """Explain why a trial waits, or where it runs."""
     trial = await find_trial(call, request.trial)
-    if trial.changed["state"] == TrialState.PARKED:
+    if trial.last_event["state"] == TrialState.PARKED:
         # The scheduler does not distinguish parked from ended trials: only the search can resume one.
         return Explanation(trial=trial.id, state="closed", code="parked", message=_PARKED)
     question = messages.Explain(trial_id=TrialId(trial.id))

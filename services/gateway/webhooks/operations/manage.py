@@ -133,7 +133,7 @@ async def rotate_secret(call: Call, request: RotateWebhookSecretRequest) -> Crea
         values = {
             "secret": _sealed(call, row.id, "secret", secret),
             "previous_secret": row.secret if until else None,
-            "previous_until": until,
+            "previous_secret_until": until,
         }
         await store.save_webhook(unit.connection, row.id, values)
         rotated = await webhook_in(unit.connection, str(row.id))
@@ -168,7 +168,7 @@ def render_webhook(row: Any) -> Webhook:
         enabled=row.enabled,
         waiting=row.waiting,
         dead=row.dead,
-        previous_secret_until=row.previous_until,
+        previous_secret_until=row.previous_secret_until,
         created_at=row.created_at,
         by=row.by,
     )

@@ -1,4 +1,4 @@
-"""Stores accounts and groups. The table of groups is `team`, as `group` is an SQL keyword."""
+"""Stores accounts and groups. The table of groups is `account_group`, as `group` is an SQL keyword."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,15 +8,15 @@ from sqlalchemy import Row, Text, delete, func, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth.store.tables import account, membership, team
+from services.gateway.platform.auth.store.tables import account, account_group, membership
 from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
 _GROUPS = func.array(
-    select(team.c.name)
-    .join(membership, membership.c.team == team.c.id)
+    select(account_group.c.name)
+    .join(membership, membership.c.account_group == account_group.c.id)
     .where(membership.c.account == account.c.id)
-    .order_by(team.c.name)
+    .order_by(account_group.c.name)
     .correlate(account)
     .scalar_subquery(),
     type_=ARRAY(Text),
@@ -24,12 +24,12 @@ _GROUPS = func.array(
 _MEMBERS = (
     select(func.count())
     .select_from(membership)
-    .where(membership.c.team == team.c.id)
-    .correlate(team)
+    .where(membership.c.account_group == account_group.c.id)
+    .correlate(account_group)
     .scalar_subquery()
 )
 ACCOUNTS = Cells(account, {"groups": _GROUPS})
-TEAMS = Cells(team, {"members": _MEMBERS})
+GROUPS = Cells(account_group, {"members": _MEMBERS})
 """Columns that lists of accounts and groups filter and sort by."""
 
 
@@ -49,7 +49,7 @@ async def load_accounts(connection: AsyncConnection, group: UUID | None, wanted:
     """Load a page of accounts, of one group or all."""
     query = _accounts()
     if group is not None:
-        members = select(membership.c.account).where(membership.c.team == group)
+        members = select(membership.c.account).where(membership.c.account_group == group)
         query = query.where(account.c.id.in_(members))
     return await load_part(connection, query, ACCOUNTS, wanted)
 
@@ -58,36 +58,36 @@ async def save_account(connection: AsyncConnection, account_id: UUID, values: Ma
     await connection.execute(update(account).where(account.c.id == account_id).values(**values))
 
 
-async def insert_team(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
+async def insert_group(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
     """Insert a group. Return False if the name is taken."""
-    statement = upsert(team).values(**values).on_conflict_do_nothing()
+    statement = upsert(account_group).values(**values).on_conflict_do_nothing()
     return (await connection.execute(statement)).rowcount > 0
 
 
-async def load_team(connection: AsyncConnection, reference: UUID | str) -> Row[Any] | None:
+async def load_group(connection: AsyncConnection, reference: UUID | str) -> Row[Any] | None:
     """Load a group by id or name, with the number of its members."""
-    column = team.c.id if isinstance(reference, UUID) else team.c.name
-    return (await connection.execute(_teams().where(column == reference))).one_or_none()
+    column = account_group.c.id if isinstance(reference, UUID) else account_group.c.name
+    return (await connection.execute(_groups().where(column == reference))).one_or_none()
 
 
-async def load_teams(connection: AsyncConnection, wanted: ListQuery) -> RowPage:
-    return await load_part(connection, _teams(), TEAMS, wanted)
+async def load_groups(connection: AsyncConnection, wanted: ListQuery) -> RowPage:
+    return await load_part(connection, _groups(), GROUPS, wanted)
 
 
-async def delete_team(connection: AsyncConnection, team_id: UUID) -> None:
+async def delete_group(connection: AsyncConnection, group_id: UUID) -> None:
     """Delete a group with its memberships."""
-    await connection.execute(delete(membership).where(membership.c.team == team_id))
-    await connection.execute(delete(team).where(team.c.id == team_id))
+    await connection.execute(delete(membership).where(membership.c.account_group == group_id))
+    await connection.execute(delete(account_group).where(account_group.c.id == group_id))
 
 
-async def add_member(connection: AsyncConnection, tenant: UUID, team_id: UUID, account_id: UUID) -> None:
+async def add_member(connection: AsyncConnection, tenant: UUID, group_id: UUID, account_id: UUID) -> None:
     """Add an account to a group, unless it is a member already."""
-    statement = upsert(membership).values(tenant=tenant, team=team_id, account=account_id)
+    statement = upsert(membership).values(tenant=tenant, account_group=group_id, account=account_id)
     await connection.execute(statement.on_conflict_do_nothing())
 
 
-async def remove_member(connection: AsyncConnection, team_id: UUID, account_id: UUID) -> None:
-    mine = (membership.c.team == team_id) & (membership.c.account == account_id)
+async def remove_member(connection: AsyncConnection, group_id: UUID, account_id: UUID) -> None:
+    mine = (membership.c.account_group == group_id) & (membership.c.account == account_id)
     await connection.execute(delete(membership).where(mine))
 
 
@@ -95,5 +95,5 @@ def _accounts() -> Any:
     return select(account, _GROUPS.label("groups"))
 
 
-def _teams() -> Any:
-    return select(team, _MEMBERS.label("members"))
+def _groups() -> Any:
+    return select(account_group, _MEMBERS.label("members"))

@@ -10,30 +10,32 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.auth.grants import Binding, Scope
 from services.gateway.platform.auth.permissions import ROLES, parse_permissions
-from services.gateway.platform.auth.store.tables import account, binding, membership, role, team
+from services.gateway.platform.auth.store.tables import account, account_group, membership, role, role_binding
 from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
-BINDINGS = Cells(binding, {"user": account.c.name, "group": team.c.name})
+BINDINGS = Cells(role_binding, {"user": account.c.name, "group": account_group.c.name})
 """Columns that lists of bindings filter and sort by."""
 
 
 async def load_account_bindings(connection: AsyncConnection, tenant: UUID, account_id: UUID) -> list[Binding]:
     """Load the bindings of an account and of its groups."""
-    teams = select(membership.c.team).where(membership.c.account == account_id)
+    groups = select(membership.c.account_group).where(membership.c.account == account_id)
     return await _load_given(
-        connection, tenant, or_(binding.c.account == account_id, binding.c.team.in_(teams))
+        connection,
+        tenant,
+        or_(role_binding.c.account == account_id, role_binding.c.account_group.in_(groups)),
     )
 
 
-async def load_group_bindings(connection: AsyncConnection, tenant: UUID, team_id: UUID) -> list[Binding]:
+async def load_group_bindings(connection: AsyncConnection, tenant: UUID, group_id: UUID) -> list[Binding]:
     """Load the bindings of a group."""
-    return await _load_given(connection, tenant, binding.c.team == team_id)
+    return await _load_given(connection, tenant, role_binding.c.account_group == group_id)
 
 
 async def load_one_binding(connection: AsyncConnection, tenant: UUID, binding_id: UUID) -> list[Binding]:
     """Load one binding with its role's permissions."""
-    return await _load_given(connection, tenant, binding.c.id == binding_id)
+    return await _load_given(connection, tenant, role_binding.c.id == binding_id)
 
 
 async def lock_access(connection: AsyncConnection, tenant: UUID) -> None:
@@ -68,17 +70,17 @@ async def delete_role(connection: AsyncConnection, name: str) -> None:
 
 async def count_bindings(connection: AsyncConnection, name: str) -> int:
     """Count the bindings of a role."""
-    query = select(func.count()).select_from(binding).where(binding.c.role == name)
+    query = select(func.count()).select_from(role_binding).where(role_binding.c.role == name)
     return (await connection.execute(query)).scalar_one()
 
 
 async def insert_binding(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
     """Insert a binding, unless it exists."""
-    await connection.execute(upsert(binding).values(**values).on_conflict_do_nothing())
+    await connection.execute(upsert(role_binding).values(**values).on_conflict_do_nothing())
 
 
 async def load_binding(connection: AsyncConnection, binding_id: UUID) -> Row[Any] | None:
-    query = _bindings().where(binding.c.id == binding_id)
+    query = _bindings().where(role_binding.c.id == binding_id)
     return (await connection.execute(query)).one_or_none()
 
 
@@ -91,28 +93,28 @@ async def load_bindings(connection: AsyncConnection, named: Mapping[str, str], w
 
 
 async def delete_binding(connection: AsyncConnection, binding_id: UUID) -> None:
-    await connection.execute(delete(binding).where(binding.c.id == binding_id))
+    await connection.execute(delete(role_binding).where(role_binding.c.id == binding_id))
 
 
-async def delete_bindings_of_team(connection: AsyncConnection, team_id: UUID) -> None:
-    await connection.execute(delete(binding).where(binding.c.team == team_id))
+async def delete_bindings_of_group(connection: AsyncConnection, group_id: UUID) -> None:
+    await connection.execute(delete(role_binding).where(role_binding.c.account_group == group_id))
 
 
 def _bindings() -> Any:
     """Return the query for bindings with the names of their users and groups."""
-    named = select(binding, account.c.name.label("user"), team.c.name.label("group"))
-    return named.outerjoin(account, account.c.id == binding.c.account).outerjoin(
-        team, team.c.id == binding.c.team
+    named = select(role_binding, account.c.name.label("user"), account_group.c.name.label("group"))
+    return named.outerjoin(account, account.c.id == role_binding.c.account).outerjoin(
+        account_group, account_group.c.id == role_binding.c.account_group
     )
 
 
 async def _load_given(connection: AsyncConnection, tenant: UUID, whose: Any) -> list[Binding]:
     """Load bindings in a fixed order, as callers are compared. A deleted role has no permissions."""
     query = (
-        select(binding.c.role, binding.c.workspace, binding.c.project, role.c.permissions)
-        .outerjoin(role, (role.c.tenant == binding.c.tenant) & (role.c.name == binding.c.role))
-        .where(binding.c.tenant == tenant, whose)
-        .order_by(binding.c.id)
+        select(role_binding.c.role, role_binding.c.workspace, role_binding.c.project, role.c.permissions)
+        .outerjoin(role, (role.c.tenant == role_binding.c.tenant) & (role.c.name == role_binding.c.role))
+        .where(role_binding.c.tenant == tenant, whose)
+        .order_by(role_binding.c.id)
     )
     rows = await connection.execute(query)
     return [

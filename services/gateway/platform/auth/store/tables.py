@@ -44,8 +44,8 @@ account = Table(
 )
 """People and service accounts. `user` and `group` are SQL keywords."""
 
-team = Table(
-    "team",
+account_group = Table(
+    "account_group",
     metadata,
     Column("tenant", Uuid, nullable=False),
     Column("id", Uuid, primary_key=True),
@@ -59,7 +59,7 @@ membership = Table(
     "membership",
     metadata,
     Column("tenant", Uuid, nullable=False),
-    Column("team", Uuid, primary_key=True),
+    Column("account_group", Uuid, primary_key=True),
     Column("account", Uuid, primary_key=True),
 )
 
@@ -74,14 +74,14 @@ role = Table(
 )
 """Custom roles of tenants. The built-in roles are in `permissions.py`."""
 
-binding = Table(
-    "binding",
+role_binding = Table(
+    "role_binding",
     metadata,
     Column("tenant", Uuid, nullable=False),
     Column("id", Uuid, primary_key=True),
     Column("role", Text, nullable=False),
     Column("account", Uuid),
-    Column("team", Uuid),
+    Column("account_group", Uuid),
     Column("workspace", Text),
     Column("project", Text),
     Column("created_at", DateTime(timezone=True), nullable=False),
