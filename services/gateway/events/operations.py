@@ -107,13 +107,13 @@ async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, 
     """Return the position to start after, and the last position of the feed."""
     # The feed's start is the same for all callers: the first event visible to this one may come long after it.
     async with call.dependencies.database.read(tenant) as connection:
-        swept, last = await store.feed_bounds(connection, tenant)
+        last_expired, last = await store.feed_bounds(connection, tenant)
     if after is None:
         return last, last
     position = int(after) if after.isdecimal() and len(after) < 19 else -1
     if not 0 <= position <= last:
         raise Rejected("cursor_invalid", f"{after!r} is not the id of an event of your tenant", "after")
-    if position < swept:
+    if position < last_expired:
         raise Rejected(
             "events_expired",
             f"events after {after} are no longer retained",
