@@ -162,7 +162,7 @@ class Dispatcher:
         decision, loaded = done.decision, done.loaded
         causes = _causes(done)
         first = done.causes[0] if done.causes else None
-        for number in decision.wanted:
+        for number in decision.requested:
             trial = decision.trials[number]
             wanted = trial_wanted(loaded.submission, loaded.config, trial)
             unit.emit(wanted, cause=causes.get(trial.id, first))
