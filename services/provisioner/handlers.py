@@ -103,16 +103,23 @@ def _on_worker(
     match message:
         case WorkerJoined():
             after = moved(before, InstanceTrigger.JOINED, now)
-            is_open, silent_since = message.state == "ready" and after.state is InstanceState.READY, None
+            is_schedulable, silent_since = (
+                message.state == "ready" and after.state is InstanceState.READY,
+                None,
+            )
         case WorkerDrained():
-            after, is_open, silent_since = (
+            after, is_schedulable, silent_since = (
                 moved(before, InstanceTrigger.EMPTIED, now),
                 False,
                 before.silent_since,
             )
         case WorkerLost():
-            after, is_open, silent_since = before, False, before.silent_since or now
+            after, is_schedulable, silent_since = before, False, before.silent_since or now
     version = before.version + 1
     return replace(
-        after, is_open=is_open, silent_since=silent_since, worker_version=message.version, version=version
+        after,
+        is_schedulable=is_schedulable,
+        silent_since=silent_since,
+        worker_version=message.version,
+        version=version,
     )

@@ -44,7 +44,7 @@ from shared.messages.queue import EditExperiment
 from shared.messages.reservations import CancelReservation, ReserveSlots
 from shared.messages.workers import DisableSlot, DrainWorker
 
-ENDED_STATES = frozenset({"gone", "lost", "failed"})
+ENDED_STATES = frozenset({"terminated", "lost", "failed"})
 
 
 @dataclass(frozen=True, slots=True)

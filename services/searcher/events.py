@@ -5,7 +5,7 @@ from muster.config.sections import Resources
 from services.searcher.core.experiment.entities import (
     ExperimentRecord,
     ScoredValidation,
-    SearchTerms,
+    SearchLimits,
     TrialRecord,
     trial_id,
 )
@@ -72,8 +72,8 @@ def experiment_changed(experiment: ExperimentRecord) -> ExperimentChanged:
         started_at=experiment.started_at,
         ended_at=experiment.ended_at,
         final=experiment.is_final,
-        terms=_terms(experiment.terms),
-        budget=_budget(experiment.terms),
+        terms=_changes(experiment.limits),
+        budget=_budget(experiment.limits),
     )
 
 
@@ -102,34 +102,34 @@ def trial_changed(trial: TrialRecord, experiment_id: ExperimentId) -> TrialChang
     )
 
 
-def trial_wanted(submission: Submission, config: ExperimentConfig, trial: TrialRecord) -> TrialRequested:
+def trial_requested(submission: Submission, config: ExperimentConfig, trial: TrialRecord) -> TrialRequested:
     """Return the newest request for the trial, with everything that a run needs to know."""
     return TrialRequested(
         trial_id=trial.id,
         experiment_id=submission.id,
         version=trial.request_version,
         request=trial.request,
-        desired_state=trial.wanted,
+        desired_state=trial.desired_state,
         decide_at=trial.decide_at,
         spec=_spec(submission, config, trial),
     )
 
 
-def _terms(terms: SearchTerms) -> SearchChanges | None:
-    if terms.operation is None:
+def _changes(limits: SearchLimits) -> SearchChanges | None:
+    if limits.operation is None:
         return None
-    return SearchChanges(operation_id=terms.operation, max_concurrent_trials=terms.max_concurrent_trials)
+    return SearchChanges(operation_id=limits.operation, max_concurrent_trials=limits.max_concurrent_trials)
 
 
-def _budget(terms: SearchTerms) -> SearchBudget | None:
-    if terms.used_slot_hours is None:
+def _budget(limits: SearchLimits) -> SearchBudget | None:
+    if limits.used_slot_hours is None:
         return None
     return SearchBudget(
-        slot_hours=terms.slot_hours,
-        cost=terms.cost,
-        deadline=terms.deadline,
-        used_slot_hours=terms.used_slot_hours,
-        used_cost=terms.used_cost or 0.0,
+        slot_hours=limits.slot_hours,
+        cost=limits.cost,
+        deadline=limits.deadline,
+        used_slot_hours=limits.used_slot_hours,
+        used_cost=limits.used_cost or 0.0,
     )
 
 

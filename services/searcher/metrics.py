@@ -22,5 +22,5 @@ async def count_decision(method: str, decision: Decision) -> None:
     """Count the verdicts and new trials of a committed decision."""
     for judged in decision.judged:
         _VERDICTS.labels(method, judged.verdict).inc()
-    created = sum(decision.trials[number].request_version == 1 for number in decision.wanted)
+    created = sum(decision.trials[number].request_version == 1 for number in decision.requested)
     _TRIALS.labels(method).inc(created)

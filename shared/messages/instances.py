@@ -17,7 +17,7 @@ InstanceState = Literal[
     "draining",
     "drained",
     "terminating",
-    "gone",
+    "terminated",
     "lost",
     "failed",
 ]

@@ -40,5 +40,5 @@ class EndedEmpty(Invariant):
 
     def on_ended(self, instance: Instance) -> None:
         running = self._running.get(instance.worker)
-        if instance.ending == "gone" and running:
+        if instance.ending == "terminated" and running:
             raise self.broken(f"{instance.worker} was ended while {len(running)} runs were on it")

@@ -37,7 +37,7 @@ class OneVerdictEach(Invariant):
         for trial, decide_at in _created(decision):
             self._due[experiment, trial] = inf if decide_at is None else decide_at
         for entry in decision.entries:
-            for trial, decide_at in _listed(entry, "going_on"):
+            for trial, decide_at in _listed(entry, "resumed"):
                 self._due[experiment, trial] = inf if decide_at is None else decide_at
             if entry.kind == "judged":
                 trial, time, due = _whole(entry, "trial"), _number(entry, "time"), self._due
@@ -87,7 +87,9 @@ class KeptConcurrency(Invariant):
         before = len(open_)
         for trial in decision.trials.values():
             # A trial parked by a user leaves the count: its request is closed until it is resumed.
-            has_left = trial.closed is not None or (trial.is_held and trial.state is TrialState.PARKED)
+            has_left = trial.closed is not None or (
+                trial.is_paused_by_search and trial.state is TrialState.PARKED
+            )
             (open_.discard if has_left else open_.add)(trial.number)
         made = self._made[experiment.id] = max([self._made.get(experiment.id, 0), *decision.trials])
         asked = getattr(searcher, "max_concurrent_trials", 1) or inf
@@ -127,7 +129,7 @@ class _Course:
     cohort: _Cohort | None
     rungs: list[int]
     is_stopped: bool = False
-    is_at_top: bool = False
+    reached_max_time: bool = False
 
 
 class HalvingRule(Invariant):
@@ -194,7 +196,10 @@ class HalvingRule(Invariant):
         budget allows no more trials."""
         divisor = getattr(submission.config.searcher, "divisor", inf)
         if course.cohort is None:
-            course.is_stopped, course.is_at_top = bool(entry.facts["stop"]), bool(entry.facts["at_top"])
+            course.is_stopped, course.reached_max_time = (
+                bool(entry.facts["stop"]),
+                bool(entry.facts["reached_max_time"]),
+            )
             return
         value = _number(entry, "value", inf)
         rank = value if submission.config.searcher.smaller_is_better or not isfinite(value) else -value
@@ -202,13 +207,13 @@ class HalvingRule(Invariant):
             seen = course.cohort.seen[course.rungs[0]]
             seen.append(rank)
             better = sum(other < rank for other in seen)
-            course.is_at_top = len(course.rungs) == 1
+            course.reached_max_time = len(course.rungs) == 1
             kept = int(len(seen) / Fraction(divisor))
-            course.is_stopped = course.is_at_top or better >= max(kept, int(len(seen) / most), 1)
+            course.is_stopped = course.reached_max_time or better >= max(kept, int(len(seen) / most), 1)
             if not course.is_stopped:
                 course.rungs.pop(0)
-        decided = (entry.facts["stop"], entry.facts["at_top"])
-        if decided != (course.is_stopped, course.is_stopped and course.is_at_top):
+        decided = (entry.facts["stop"], entry.facts["reached_max_time"])
+        if decided != (course.is_stopped, course.is_stopped and course.reached_max_time):
             raise self.broken(
                 f"the search decided {decided} for trial {entry.facts['trial']} at {entry.facts['time']}"
             )
@@ -216,7 +221,7 @@ class HalvingRule(Invariant):
     def _check_end(self, trial: TrialRecord, course: _Course) -> None:
         if not trial.is_final or not course.is_stopped:
             return
-        expected = TrialState.COMPLETED if course.is_at_top else TrialState.STOPPED
+        expected = TrialState.COMPLETED if course.reached_max_time else TrialState.STOPPED
         if trial.state is not expected:
             raise self.broken(
                 f"trial {trial.number} ended as {trial.state}, but the rule requires {expected}"

@@ -136,14 +136,16 @@ class Provisioner:
         match fact:
             case WorkerUp(worker):
                 after = moved(before, InstanceTrigger.JOINED, now)
-                is_open = worker.liveness is Liveness.READY and worker.drain is Drain.OPEN
+                is_schedulable = worker.liveness is Liveness.READY and worker.drain is Drain.OPEN
                 return replace(
-                    after, is_open=is_open and after.state is InstanceState.READY, silent_since=None
+                    after,
+                    is_schedulable=is_schedulable and after.state is InstanceState.READY,
+                    silent_since=None,
                 )
             case WorkerEmptied():
-                return replace(moved(before, InstanceTrigger.EMPTIED, now), is_open=False)
+                return replace(moved(before, InstanceTrigger.EMPTIED, now), is_schedulable=False)
             case WorkerDown():
-                return replace(before, is_open=False, silent_since=before.silent_since or now)
+                return replace(before, is_schedulable=False, silent_since=before.silent_since or now)
 
     def _start(self) -> None:
         self.is_up = True
@@ -211,7 +213,7 @@ class Provisioner:
     def _new(self, spec: PoolSpec, launch: Launch) -> Intent:
         self._intents += 1
         name = IntentId(derived_id(ROOT, "intent", self._intents))
-        made = spec.intent(name, launch.offer, launch.seats, self._ties.agenda.now)
+        made = spec.intent(name, launch.offer, launch.pool_indexes, self._ties.agenda.now)
         for one in made.instances:
             self._save(one)
         return made

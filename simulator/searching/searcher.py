@@ -255,14 +255,14 @@ class Searcher:
 
     def _follow(self, row: Row, decision: Decision) -> None:
         """Register new trials, and publish changed requests after the commit."""
-        for number in decision.wanted:
+        for number in decision.requested:
             trial = decision.trials[number]
             if trial.id not in self.items:
                 source = None if trial.source is None else row.trials[trial.source]
                 item = self.items[trial.id] = row.submission.item(trial, self._agenda.now_ms, source)
                 self.rows.whose[trial.id] = row.experiment.id, number
                 self.ties.watch.on_arrived(trial.id, row.tenant, item)
-            self.ties.watch.on_request_changed(trial.id, trial.wanted)
+            self.ties.watch.on_request_changed(trial.id, trial.desired_state)
             self.rows.outbox.append((self._request(row, trial), _policy(row.submission)))
 
     def _request(self, row: Row, trial: TrialRecord) -> TrialRequest:
@@ -273,7 +273,7 @@ class Searcher:
             experiment=row.experiment.id,
             version=trial.request_version,
             request=trial.request,
-            desired_state=trial.wanted,
+            desired_state=trial.desired_state,
             decide_at=trial.decide_at,
             needs=row.submission.needs,
             pool=self._pool,

@@ -93,8 +93,8 @@ class Core:
         self.experiment = decision.experiment
         self.trials.update(decision.trials)
         self.journal += decision.entries
-        for number in decision.wanted:
-            if number not in self.listed and self.trials[number].wanted is DesiredState.RUN:
+        for number in decision.requested:
+            if number not in self.listed and self.trials[number].desired_state is DesiredState.RUN:
                 self.open.append(number)
                 self.listed.add(number)
 
@@ -106,7 +106,7 @@ class Core:
             at = chance.randrange(len(self.open))
             number = self.open[at]
             trial = self.trials[number]
-            if trial.wanted is DesiredState.RUN:
+            if trial.desired_state is DesiredState.RUN:
                 steps[number] = step = steps.get(number, 0) + 1
                 loss = (number * 0.6180339887 % 1.0) + chance.random() / step
                 self.report(Result(number, trial.request, step, step, {"loss": loss}))
@@ -122,7 +122,7 @@ class Core:
         self.took.append(perf_counter() - before)
 
     def end(self, trial: TrialRecord) -> None:
-        outcome: RequestOutcome = "parked" if trial.wanted is DesiredState.PARK else "stopped"
+        outcome: RequestOutcome = "parked" if trial.desired_state is DesiredState.PARK else "stopped"
         ended = RunEndReport(trial.request, trial.reported[1], 0)
 
         def act(changes: Changes) -> None:

@@ -191,7 +191,7 @@ def _member(intent: IntentId, offer: Offer, index: int) -> Instance:
         pool=PoolName("default"),
         worker=worker_of(name),
         driver=offer.kind.provider,
-        seat=index,
+        pool_index=index,
         slots=offer.kind.slots,
         kind=offer.kind.slot_kind,
         price_per_hour=offer.price_per_hour or 0.0,

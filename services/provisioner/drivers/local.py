@@ -36,7 +36,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class LocalSite:
-    """How workers are started on this machine. `environment` is that of every worker. `devices` are GPU ids in the order of seats."""
+    """How workers are started on this machine. `environment` is that of every worker. `devices` are GPU ids in the order of `pool_index`."""
 
     directory: Path
     command: Sequence[str]
@@ -151,7 +151,7 @@ class LocalDriver:
         }
         if token is not None:
             environment["MUSTER_WORKER__JOIN_TOKEN"] = token
-        first = one.seat * one.slots
+        first = one.pool_index * one.slots
         if devices := self._site.devices[first : first + one.slots]:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
         return environment

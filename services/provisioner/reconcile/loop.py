@@ -200,9 +200,9 @@ class Reconciler:
         made = []
         for launch in plan.sizing.launches:
             most = self.means.drivers[launch.offer.kind.provider].most_per_intent
-            for at in range(0, len(launch.seats), most):
+            for at in range(0, len(launch.pool_indexes), most):
                 intent = IntentId(new_id(self.means.clock))
-                made.append(spec.intent(intent, launch.offer, launch.seats[at : at + most], now))
+                made.append(spec.intent(intent, launch.offer, launch.pool_indexes[at : at + most], now))
         return made
 
     async def _record(self, pool: PoolView, plan: PoolPlan, new: list[Intent], held: str | None) -> None:

@@ -15,7 +15,7 @@ from shared.ids import InstanceId, WorkerId
 _FIELDS = tuple(field.name for field in fields(Instance))
 # An intent's id encodes when it was created; an instance's id derives from it. Older rows have independent ids and no
 # intent.
-_AGE = (func.coalesce(instance.c.intent, instance.c.id), instance.c.seat)
+_AGE = (func.coalesce(instance.c.intent, instance.c.id), instance.c.pool_index)
 
 
 async def load_live(connection: AsyncConnection) -> list[Instance]:
@@ -26,7 +26,7 @@ async def load_live(connection: AsyncConnection) -> list[Instance]:
 
 async def load_intent(connection: AsyncConnection, intent: IntentId) -> list[Instance]:
     """Return all instances of a launch in its order, including ended ones."""
-    statement = select(instance).where(instance.c.intent == intent).order_by(instance.c.seat)
+    statement = select(instance).where(instance.c.intent == intent).order_by(instance.c.pool_index)
     return [_instance_of(row) for row in await connection.execute(statement)]
 
 

@@ -114,14 +114,14 @@ async def save_demand(connection: AsyncConnection, demand: PoolDemand, now: date
     """Store the newest demand. Returns False if a newer one is stored or the pool is not ours."""
     values = {
         "demand_version": demand.version,
-        "waiting": demand.waiting_slots,
-        "idle": demand.idle_slots,
-        "soon": demand.soon_slots,
-        "kind": demand.slot_kind,
-        "largest": demand.largest_single_node,
-        "sizes": [list(size) for size in demand.single_node_sizes],
-        "unaffordable": demand.unaffordable_slots,
-        "heard_at": now,
+        "waiting_slots": demand.waiting_slots,
+        "idle_slots": demand.idle_slots,
+        "soon_slots": demand.soon_slots,
+        "demand_slot_kind": demand.slot_kind,
+        "largest_single_node": demand.largest_single_node,
+        "single_node_sizes": [list(size) for size in demand.single_node_sizes],
+        "unaffordable_slots": demand.unaffordable_slots,
+        "demand_received_at": now,
     }
     statement = (
         update(provider)
@@ -151,6 +151,13 @@ def _provider_of(row: Row[Any]) -> PoolRecord:
 
 
 def _demand_of(row: Row[Any]) -> Demand:
-    sizes = tuple((size, count) for size, count in row.sizes)
-    values = (row.waiting, row.idle, row.soon, row.kind, row.heard_at, row.largest, sizes)
-    return Demand(*values, unaffordable=row.unaffordable)
+    return Demand(
+        waiting=row.waiting_slots,
+        idle=row.idle_slots,
+        soon=row.soon_slots,
+        kind=row.demand_slot_kind,
+        received_at=row.demand_received_at,
+        largest=row.largest_single_node,
+        sizes=tuple((size, count) for size, count in row.single_node_sizes),
+        unaffordable=row.unaffordable_slots,
+    )

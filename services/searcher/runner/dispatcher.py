@@ -13,7 +13,7 @@ from services.searcher.core.experiment.entities import ExperimentRecord, trial_i
 from services.searcher.core.reducers.changes import Changes, Decision, ValidationVerdict
 from services.searcher.core.reducers.ending import choose_best, end_rest
 from services.searcher.core.reducers.starting import resume_loaded
-from services.searcher.events import experiment_changed, trial_changed, trial_wanted
+from services.searcher.events import experiment_changed, trial_changed, trial_requested
 from services.searcher.metrics import DECISION_DURATION, count_decision
 from services.searcher.runner.searches import LoadedSearch, SearchCache
 from services.searcher.store import entities
@@ -162,9 +162,9 @@ class Dispatcher:
         decision, loaded = done.decision, done.loaded
         causes = _causes(done)
         first = done.causes[0] if done.causes else None
-        for number in decision.wanted:
+        for number in decision.requested:
             trial = decision.trials[number]
-            wanted = trial_wanted(loaded.submission, loaded.config, trial)
+            wanted = trial_requested(loaded.submission, loaded.config, trial)
             unit.emit(wanted, cause=causes.get(trial.id, first))
         for number in decision.changed:
             trial = decision.trials[number]

@@ -78,7 +78,7 @@ async def load_prices(connection: AsyncConnection) -> dict[PoolName, float]:
 
 async def load_costed(connection: AsyncConnection) -> Sequence[SearchKey]:
     """Return live searches with a cost limit."""
-    has_limit = experiment.c.terms["cost"].astext.is_not(None)
+    has_limit = experiment.c.limits["cost"].astext.is_not(None)
     query = _SEARCHES.where(experiment.c.state.in_(("active", "paused", "stopping")), has_limit)
     return await _load(connection, query)
 

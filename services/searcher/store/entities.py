@@ -30,7 +30,7 @@ _LOCK = (
     .order_by(experiment.c.id, trial.c.number)
     .with_for_update(of=[experiment, trial])
 )
-_MADE = [column for column in experiment.c if column.name != "told_at"]
+_MADE = [column for column in experiment.c if column.name != "published_at"]
 _INSERT = (
     insert(experiment)
     .from_select(_MADE, select(records(_MADE)))
@@ -155,7 +155,7 @@ async def lock_live_trials(connection: AsyncConnection, experiment_id: Experimen
 
 async def load_used(connection: AsyncConnection, experiment_id: ExperimentId) -> BudgetUsage:
     """Return the counted usage of the trials that have ended."""
-    past = [cast(trial.c.account["past"][name].astext, Double) for name in ("wall_ms", "slot_ms", "cost")]
+    past = [cast(trial.c.usage["past"][name].astext, Double) for name in ("wall_ms", "slot_ms", "cost")]
     found = await connection.execute(
         select(*(func.coalesce(func.sum(each), 0.0) for each in past)).where(
             trial.c.experiment == experiment_id, trial.c.state.in_(_FINAL_TRIALS)

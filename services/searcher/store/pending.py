@@ -48,7 +48,7 @@ async def take_pending_experiments(
         select(experiment.c.id)
         .where(
             experiment.c.dirty,
-            (experiment.c.told_at.is_(None)) | (experiment.c.told_at <= now - every),
+            (experiment.c.published_at.is_(None)) | (experiment.c.published_at <= now - every),
         )
         .limit(_MOST)
         .with_for_update(skip_locked=True)
@@ -65,9 +65,10 @@ async def load_skipped(connection: AsyncConnection, published_before: datetime) 
     found = await connection.scalars(
         select(experiment.c.id)
         .where(
-            experiment.c.dirty, or_(experiment.c.told_at.is_(None), experiment.c.told_at <= published_before)
+            experiment.c.dirty,
+            or_(experiment.c.published_at.is_(None), experiment.c.published_at <= published_before),
         )
-        .order_by(experiment.c.told_at.nulls_first())
+        .order_by(experiment.c.published_at.nulls_first())
         .limit(_MOST_WAITED_FOR)
     )
     return [ExperimentId(one) for one in found]
@@ -107,7 +108,7 @@ async def load_overdue(connection: AsyncConnection, closed_before: datetime) -> 
     announced = func.coalesce(trial.c.ended_checkpoints, 0)
     has_all = or_(
         trial.c.settled_run > trial.c.ended_run,
-        and_(trial.c.settled_run == trial.c.ended_run, trial.c.settled_count >= announced),
+        and_(trial.c.settled_run == trial.c.ended_run, trial.c.settled_checkpoints >= announced),
     )
     is_uploading = and_(
         trial.c.ended_run == func.greatest(trial.c.run, trial.c.closed_runs), announced > 0, ~has_all
@@ -132,7 +133,7 @@ async def _take(
     found = await connection.execute(
         update(experiment)
         .where(is_due)
-        .values(version=experiment.c.version + 1, dirty=False, told_at=now)
+        .values(version=experiment.c.version + 1, dirty=False, published_at=now)
         .returning(*[column for column in experiment.c if column.name != "config"])
     )
     return [PendingExperiment(TenantId(row.tenant), rows.to_experiment(row._mapping)) for row in found]

@@ -17,7 +17,7 @@ from services.searcher.core.experiment.entities import (
     ExperimentRecord,
     RunEndReport,
     ScoredValidation,
-    SearchTerms,
+    SearchLimits,
     TrialCheckpoint,
     TrialRecord,
 )
@@ -51,7 +51,7 @@ def to_experiment(row: Columns) -> ExperimentRecord:
         best=best,
         counts=Counts(**row["counts"]),
         ended_at=row["ended_at"],
-        terms=_to_terms(row["terms"]),
+        limits=_to_limits(row["limits"]),
         due_at=row["due_at"],
         dirty=row["dirty"],
     )
@@ -77,21 +77,21 @@ def to_trial(row: Columns) -> TrialRecord:
         decide_at=row["decide_at"],
         state=TrialState(row["state"]),
         version=row["version"],
-        wanted=DesiredState(row["wanted"]),
-        request_version=row["wish"],
+        desired_state=DesiredState(row["desired_state"]),
+        request_version=row["request_version"],
         request=row["request"],
         is_stopped=row["is_stopped"],
-        is_at_top=row["is_at_top"],
-        is_held=row["is_held"],
+        reached_max_time=row["reached_max_time"],
+        is_paused_by_search=row["is_paused_by_search"],
         run=row["run"],
-        reported=(row["reported_run"], row["reported_number"]),
-        settled=(row["settled_run"], row["settled_count"]),
+        reported=(row["reported_run"], row["reported_validation"]),
+        settled=(row["settled_run"], row["settled_checkpoints"]),
         ended=ended,
         closed=closed,
         source=row["source"],
         start_checkpoint=row["start_checkpoint"],
         checkpoint=checkpoint,
-        account=NEW if row["account"] is None else read_account(row["account"]),
+        usage=NEW if row["usage"] is None else read_account(row["usage"]),
         best=to_mark(row["best_step"], row["best_value"], row["best_others"]),
         latest=to_mark(row["latest_step"], row["latest_value"], row["latest_others"]),
         reason=row["reason"],
@@ -124,7 +124,7 @@ def of_experiment(experiment: ExperimentRecord) -> Row:
         "best_others": _others(best),
         "counts": of_counts(counts),
         "ended_at": _moment(experiment.ended_at),
-        "terms": of_terms(experiment.terms),
+        "limits": of_limits(experiment.limits),
         "due_at": _moment(experiment.due_at),
         "dirty": experiment.dirty,
     }
@@ -135,12 +135,12 @@ def of_counts(counts: Counts) -> dict[str, JsonValue]:
     return {name: count for name in Counts._fields if (count := getattr(counts, name))}
 
 
-def of_terms(terms: SearchTerms) -> dict[str, JsonValue] | None:
+def of_limits(limits: SearchLimits) -> dict[str, JsonValue] | None:
     """Return the edited limits and the budget of a search; None if it has neither."""
-    if terms == SearchTerms():
+    if limits == SearchLimits():
         return None
-    written = {**terms._asdict(), "deadline": _moment(terms.deadline)}
-    return {**written, "operation": str(terms.operation) if terms.operation else None}
+    written = {**limits._asdict(), "deadline": _moment(limits.deadline)}
+    return {**written, "operation": str(limits.operation) if limits.operation else None}
 
 
 def of_trial(trial: TrialRecord, experiment: UUID, tenant: TenantId) -> Row:
@@ -157,17 +157,17 @@ def of_trial(trial: TrialRecord, experiment: UUID, tenant: TenantId) -> Row:
         "decide_at": trial.decide_at,
         "state": trial.state.value,
         "version": trial.version,
-        "wanted": trial.wanted.value,
-        "wish": trial.request_version,
+        "desired_state": trial.desired_state.value,
+        "request_version": trial.request_version,
         "request": trial.request,
         "is_stopped": trial.is_stopped,
-        "is_at_top": trial.is_at_top,
-        "is_held": trial.is_held,
+        "reached_max_time": trial.reached_max_time,
+        "is_paused_by_search": trial.is_paused_by_search,
         "run": trial.run,
         "reported_run": trial.reported[0],
-        "reported_number": trial.reported[1],
+        "reported_validation": trial.reported[1],
         "settled_run": trial.settled[0],
-        "settled_count": trial.settled[1],
+        "settled_checkpoints": trial.settled[1],
         "ended_run": ended.run if ended else None,
         "ended_validations": ended.validations if ended else None,
         "ended_checkpoints": ended.checkpoints if ended else None,
@@ -180,7 +180,7 @@ def of_trial(trial: TrialRecord, experiment: UUID, tenant: TenantId) -> Row:
         "checkpoint": _name(trial.checkpoint.id) if trial.checkpoint else None,
         "checkpoint_run": trial.checkpoint.run if trial.checkpoint else None,
         "checkpoint_step": trial.checkpoint.step if trial.checkpoint else None,
-        "account": None if trial.account == NEW else write_account(trial.account),
+        "usage": None if trial.usage == NEW else write_account(trial.usage),
         "best_step": trial.best.step if trial.best else None,
         "best_value": trial.best.value if trial.best else None,
         "best_others": _others(trial.best),
@@ -223,15 +223,15 @@ def _name(id: UUID | None) -> str | None:
     return str(id) if id else None
 
 
-def _to_terms(row: Mapping[str, Any] | None) -> SearchTerms:
+def _to_limits(row: Mapping[str, Any] | None) -> SearchLimits:
     if not row:
-        return SearchTerms()
+        return SearchLimits()
     operation, deadline = row["operation"], row.get("deadline")
     read = {
         "operation": UUID(operation) if operation else None,
         "deadline": datetime.fromisoformat(deadline) if deadline else None,
     }
-    return SearchTerms(**{**row, **read})
+    return SearchLimits(**{**row, **read})
 
 
 def _moment(at: datetime | None) -> str | None:

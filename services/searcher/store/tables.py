@@ -52,10 +52,10 @@ experiment = Table(
     Column("best_others", JSONB),
     Column("counts", JSONB, nullable=False),
     Column("ended_at", _Moment),
-    Column("terms", JSONB),
+    Column("limits", JSONB),
     Column("due_at", _Moment),
     Column("dirty", Boolean, nullable=False),
-    Column("told_at", _Moment),
+    Column("published_at", _Moment),
 )
 trial = Table(
     "trial",
@@ -71,17 +71,17 @@ trial = Table(
     Column("decide_at", Double),
     Column("state", Text, nullable=False),
     Column("version", BigInteger, nullable=False),
-    Column("wanted", Text, nullable=False),
-    Column("wish", BigInteger, nullable=False),
+    Column("desired_state", Text, nullable=False),
+    Column("request_version", BigInteger, nullable=False),
     Column("request", Integer, nullable=False),
     Column("is_stopped", Boolean, nullable=False),
-    Column("is_at_top", Boolean, nullable=False),
-    Column("is_held", Boolean, nullable=False),
+    Column("reached_max_time", Boolean, nullable=False),
+    Column("is_paused_by_search", Boolean, nullable=False),
     Column("run", Integer, nullable=False),
     Column("reported_run", Integer, nullable=False),
-    Column("reported_number", BigInteger, nullable=False),
+    Column("reported_validation", BigInteger, nullable=False),
     Column("settled_run", Integer, nullable=False),
-    Column("settled_count", Integer, nullable=False),
+    Column("settled_checkpoints", Integer, nullable=False),
     Column("ended_run", Integer),
     Column("ended_validations", BigInteger),
     Column("ended_checkpoints", Integer),
@@ -94,7 +94,7 @@ trial = Table(
     Column("checkpoint", Uuid),
     Column("checkpoint_run", Integer),
     Column("checkpoint_step", BigInteger),
-    Column("account", JSONB),
+    Column("usage", JSONB),
     Column("best_step", BigInteger),
     Column("best_value", Double),
     Column("best_others", JSONB),
@@ -148,7 +148,7 @@ snapshot = Table(
 FIXED = frozenset(
     {
         *("tenant", "number", "name", "workspace", "owner", "config", "seed", "code_hash"),
-        *("start_checkpoint", "started_at", "told_at"),
+        *("start_checkpoint", "started_at", "published_at"),
     }
 )
 """Columns of an experiment that no decision changes."""

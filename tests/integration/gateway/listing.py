@@ -80,7 +80,7 @@ async def fill(api: httpx.AsyncClient, others: Others) -> str:
             pool=PoolName("rented"),
             worker=WorkerId(f"list-{slots}"),
             driver="local",
-            state="ready" if slots > 1 else "gone",
+            state="ready" if slots > 1 else "terminated",
             slots=slots,
             price_per_hour=0.5 * slots,
             launched_at=NOW,

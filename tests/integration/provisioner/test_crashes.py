@@ -70,7 +70,7 @@ async def test_killed_while_it_ends_one_that_one_is_gone_and_no_other(
         if "drained" not in world.states(leaving):
             await world.drained(leaving)
         await eventually(world.has(1))
-        await eventually(lambda: world.states(leaving)[-1] == "gone")
+        await eventually(lambda: world.states(leaving)[-1] == "terminated")
         assert world.running()[0].folder.name != leaving
         assert {drain.worker for drain in world.drains} == {leaving}
         assert all(len(toy.starts) == 1 for toy in world.toys())

@@ -81,7 +81,7 @@ class TestLocalDriver(WorkerDriverContract[LocalDriver]):
 
     async def test_each_seat_has_gpus_of_its_own(self, site: LocalSite) -> None:
         driver = LocalDriver(replace(site, devices=("0", "1", "4", "5")))
-        second = replace(ONE, seat=1, slots=2, kind="cuda")
+        second = replace(ONE, pool_index=1, slots=2, kind="cuda")
         await driver.start_again(second, None)
         file = site.directory / WORKER / "environment.json"
         await eventually(lambda: file.exists() and file.read_text().endswith("}"))

@@ -89,7 +89,7 @@ async def test_a_pool_that_is_given_up_goes_with_who_has_not_joined_and_is_told_
         await rented.need(1)
         await _has(rented, joining=1)
         await rented.give_up()
-        await _has(rented, gone=1)
+        await _has(rented, terminated=1)
 
         async def forgotten() -> bool:
             rows = await rented.world.rows("SELECT definition FROM provisioner.provider WHERE is_closing")

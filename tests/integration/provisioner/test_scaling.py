@@ -65,7 +65,9 @@ async def test_idle_ones_go_after_the_timeout_when_the_scheduler_has_emptied_the
         assert len(world.running()) == 2, "only the scheduler says that it is not needed"
         await world.drained(first)
         await eventually(world.has(1))
-        await eventually(lambda: world.states(first)[4:] == ["draining", "drained", "terminating", "gone"])
+        await eventually(
+            lambda: world.states(first)[4:] == ["draining", "drained", "terminating", "terminated"]
+        )
         world.used[second] = 0
         await asyncio.sleep(1.5)
         assert len(world.drains) == 1, "the minimum stays"

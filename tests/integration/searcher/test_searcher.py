@@ -105,7 +105,7 @@ async def test_a_validation_before_a_decision_writes_neither_journal_nor_message
         await neighbours.publish(validation(request, run, number, number, 1 / number))
 
     async def taken() -> bool:
-        query = "SELECT reported_number, best_value FROM searcher.trial WHERE id = :t"
+        query = "SELECT reported_validation, best_value FROM searcher.trial WHERE id = :t"
         found = await rows(postgres, query, t=request.trial_id)
         return bool(found[0][0] == 9 and found[0][1] == pytest.approx(1 / 9))
 

@@ -45,7 +45,7 @@ async def test_a_search_begins_with_what_an_earlier_one_came_to(
     page = await neighbours.bus.ask(GetJournal(experiment_id=second, after=0, limit=1), neighbours.tenant)
     (warmed,) = page.entries
     known: Any = warmed.facts["known"]
-    assert warmed.kind == "warmed" and {each["experiment"] for each in known} == {number}
+    assert warmed.kind == "warm_started" and {each["experiment"] for each in known} == {number}
     assert sorted(each["trial"] for each in known) == list(range(1, 21))
     judged_at = {each["trial"]: each["time"] for each in known}
     assert {judged_at[trial] for trial in whole()} == {None}

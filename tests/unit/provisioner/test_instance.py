@@ -48,7 +48,7 @@ def test_what_ends_it_stands_at_its_end_with_the_reason(trigger: InstanceTrigger
 def test_versions_rise_exactly_with_states_and_an_early_joining_is_taken(
     triggers: list[InstanceTrigger],
 ) -> None:
-    one = instance(1, InstanceState.WANTED, is_open=False)
+    one = instance(1, InstanceState.WANTED, is_schedulable=False)
     for trigger in triggers:
         try:
             after = moved(one, trigger, NOW)

@@ -23,7 +23,7 @@ def rented(
     demand = Demand(waiting=waiting, received_at=NOW, largest=max(size for size, _ in sizes), sizes=sizes)
     assert isinstance(pool, type(POOL))
     found = plan_size(pool, PoolStatus(demand, [], shortage=shortage or Shortage()), NOW)
-    return sorted(launch.offer.kind.slots for launch in found.launches for _ in launch.seats)
+    return sorted(launch.offer.kind.slots for launch in found.launches for _ in launch.pool_indexes)
 
 
 def test_each_of_several_large_requests_gets_a_machine_that_holds_it() -> None:
@@ -111,7 +111,10 @@ def test_while_more_is_asked_for_no_slot_is_rented_that_is_not_waited_for(arriva
         status = PoolStatus(Demand(waiting, received_at=now), live, shortage=shortage)
         found = plan_size(patient, status, now)
         for launch in found.launches:
-            live += [of_offer(seat, launch.offer, InstanceState.JOINING, now) for seat in launch.seats]
+            live += [
+                of_offer(pool_index, launch.offer, InstanceState.JOINING, now)
+                for pool_index in launch.pool_indexes
+            ]
         shortage = found.shortage
         if shortage.since is not None:
             assert sum(one.slots for one in live) <= waiting

@@ -111,7 +111,7 @@ def test_a_machine_with_ranks_and_journals_is_not_given_up_for_a_daemon_that_kee
 
 
 def test_a_worker_that_hangs_is_killed_once_and_then_has_its_time() -> None:
-    one = instance(1, is_open=False, silent_since=NOW - seconds(61))
+    one = instance(1, is_schedulable=False, silent_since=NOW - seconds(61))
     assert look(one, RUNNING).kills == (one,)
     assert not look(one, STOPPED).kills
     assert not look(replace(one, silent_since=None), RUNNING).kills
@@ -176,7 +176,7 @@ def test_idleness_is_counted_from_the_first_sample_without_work() -> None:
     [
         ({}, False, True),
         ({}, True, False),
-        ({"is_open": False}, False, False),
+        ({"is_schedulable": False}, False, False),
         ({"silent_since": NOW}, False, False),
         ({"since": NOW - seconds(1)}, False, False),
         ({"state": S.JOINING, "since": NOW}, False, False),

@@ -29,7 +29,7 @@ def rented(pool: PoolSpec, waiting: int, live: list[Instance] | None = None, **f
     largest = facts.pop("largest", 0)
     demand = Demand(waiting, received_at=NOW, largest=largest)
     sizing = plan_size(pool, PoolStatus(demand, live or [], **facts), NOW)
-    return {launch.offer.label: len(launch.seats) for launch in sizing.launches}
+    return {launch.offer.label: len(launch.pool_indexes) for launch in sizing.launches}
 
 
 def mixed(**rule: Any) -> PoolSpec:
@@ -88,7 +88,7 @@ def test_the_dearest_goes_first() -> None:
     live = [of_offer(1, A_FIRM), of_offer(2, A_SPOT), of_offer(3, LARGE)]
     idle = {one.worker: LONG_AGO for one in live}
     found = plan_size(MIXED, PoolStatus(Demand(received_at=NOW), live, idle), NOW)
-    assert [one.seat for one in found.drains] == [1, 3, 2]
+    assert [one.pool_index for one in found.drains] == [1, 3, 2]
 
 
 def test_a_bound_of_slots_is_kept_both_ways() -> None:
@@ -97,7 +97,7 @@ def test_a_bound_of_slots_is_kept_both_ways() -> None:
     live = [of_offer(number, A_SPOT) for number in range(8)]
     idle = {live[3].worker: NOW}
     found = plan_size(bound, PoolStatus(Demand(5, received_at=NOW), live, idle), NOW)
-    assert [one.seat for one in found.drains] == [3, 7]
+    assert [one.pool_index for one in found.drains] == [3, 7]
 
 
 def test_a_budget_stops_launches_that_could_pass_it_within_the_hour_and_says_so() -> None:
@@ -129,7 +129,7 @@ def test_whatever_is_asked_bounds_budgets_and_the_share_hold(
         Demand(waiting, received_at=NOW, largest=largest), [], holds=held(*blocked), budgets=[budget]
     )
     sizing = plan_size(pool, status, NOW)
-    machines = [launch.offer for launch in sizing.launches for _ in launch.seats]
+    machines = [launch.offer for launch in sizing.launches for _ in launch.pool_indexes]
     assert len(machines) <= most
     assert sum(one.kind.slots for one in machines) <= 20
     assert sum(one.price_per_hour or 0.0 for one in machines) <= money + 1e-6
@@ -155,7 +155,7 @@ def test_a_constant_demand_comes_to_rest(slots: int, reserve: int, minimum: int)
                 idle[one.worker], spare = LONG_AGO, spare - one.slots
         found = plan_size(pool, PoolStatus(demand, live, idle), now)
         gone = {one.id for one in found.drains}
-        new = [launch.offer for launch in found.launches for _ in launch.seats]
+        new = [launch.offer for launch in found.launches for _ in launch.pool_indexes]
         live = [one for one in live if one.id not in gone]
         live += [of_offer(100 * step + at, made, since=LONG_AGO) for at, made in enumerate(new)]
         changes.append(len(gone) + len(new))

@@ -91,12 +91,12 @@ CASES = [
     Case("the busy one stays", [instance(0), instance(1)], idle={0: LONG_AGO}, drains=(0,)),
     Case(
         "a silent one is no spare one",
-        [instance(0), instance(1, is_open=False, silent_since=LONG_AGO)],
+        [instance(0), instance(1, is_schedulable=False, silent_since=LONG_AGO)],
         idle={1: LONG_AGO},
     ),
     Case(
         "one that takes no more work goes, whatever waits",
-        [instance(0), instance(1, is_open=False)],
+        [instance(0), instance(1, is_schedulable=False)],
         demand(1),
         spec(maximum=2),
         idle={1: LONG_AGO},
@@ -104,13 +104,13 @@ CASES = [
     ),
     Case(
         "but not below the minimum",
-        [instance(0), instance(1, is_open=False)],
+        [instance(0), instance(1, is_schedulable=False)],
         spec=spec(minimum=2),
         idle={1: LONG_AGO},
     ),
     Case(
         "and is no reserve",
-        [instance(0), instance(1, is_open=False)],
+        [instance(0), instance(1, is_schedulable=False)],
         spec=spec(minimum=0, reserve_slots=1),
         idle={0: LONG_AGO, 1: LONG_AGO},
         drains=(1,),
@@ -142,19 +142,19 @@ CASES = [
 def test_sizes(case: Case) -> None:
     idle = {instance(number).worker: since for number, since in case.idle.items()}
     found = plan_size(case.spec, PoolStatus(case.demand, case.live, idle), NOW)
-    assert len(seats(found)) == case.launches
-    assert tuple(one.seat for one in found.drains) == case.drains
-    assert tuple(one.seat for one in found.undrained) == case.undrained
-    assert tuple(one.seat for one in found.withdrawn) == case.withdrawn
+    assert len(pool_indexes(found)) == case.launches
+    assert tuple(one.pool_index for one in found.drains) == case.drains
+    assert tuple(one.pool_index for one in found.undrained) == case.undrained
+    assert tuple(one.pool_index for one in found.withdrawn) == case.withdrawn
 
 
 def test_seats_are_the_lowest_free_ones() -> None:
     found = plan_size(spec(maximum=5), PoolStatus(demand(9), [instance(0), instance(2)]), NOW)
-    assert seats(found) == (1, 3, 4)
+    assert pool_indexes(found) == (1, 3, 4)
 
 
-def seats(sizing: Sizing) -> tuple[int, ...]:
-    return tuple(seat for launch in sizing.launches for seat in launch.seats)
+def pool_indexes(sizing: Sizing) -> tuple[int, ...]:
+    return tuple(pool_index for launch in sizing.launches for pool_index in launch.pool_indexes)
 
 
 INSTANCES = st.lists(
@@ -170,7 +170,7 @@ def test_whatever_stands_the_bounds_hold_and_one_step_settles(
     bounds = spec(minimum, minimum + more)
     idle = {instance(number).worker: LONG_AGO for number in idle_ones}
     sizing = plan_size(bounds, PoolStatus(demand(waiting), live, idle), NOW)
-    assert len(live) + len(seats(sizing)) <= max(bounds.maximum, len(live))
+    assert len(live) + len(pool_indexes(sizing)) <= max(bounds.maximum, len(live))
     after = _after(live, sizing)
     staying = [one for one in after if one.state not in LEAVING]
     before = [one for one in live if one.state not in LEAVING]
@@ -187,7 +187,13 @@ def _after(live: list[Instance], sizing: Sizing) -> list[Instance]:
         | {one.id: InstanceTrigger.RELEASE for one in sizing.withdrawn}
     )
     stay = [moved(one, moves[one.id], NOW) if one.id in moves else one for one in live]
-    return [*stay, *(instance(100 + seat, S.WANTED, NOW, seat=seat) for seat in seats(sizing))]
+    return [
+        *stay,
+        *(
+            instance(100 + pool_index, S.WANTED, NOW, pool_index=pool_index)
+            for pool_index in pool_indexes(sizing)
+        ),
+    ]
 
 
 def _without(idle: dict[WorkerId, datetime], sizing: Sizing) -> dict[WorkerId, datetime]:

@@ -26,7 +26,9 @@ def planned(
     live = [of_offer(number, one, InstanceState.WANTED) for number, one in enumerate(asked)]
     pool = spec(minimum=0, maximum=1000, offers=ZONES, order=order)
     status = PoolStatus(Demand(machines, received_at=NOW), live, holds=holds)
-    return Counter({launch.offer.zone: len(launch.seats) for launch in plan_size(pool, status, NOW).launches})
+    return Counter(
+        {launch.offer.zone: len(launch.pool_indexes) for launch in plan_size(pool, status, NOW).launches}
+    )
 
 
 def test_all_are_of_the_cheapest_until_it_was_short() -> None:

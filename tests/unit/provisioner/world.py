@@ -59,8 +59,8 @@ def instance(
 ) -> Instance:
     key = InstanceId(UUID(int=number))
     known: dict[str, object] = {
-        "is_open": state in _OPEN,
-        "seat": number,
+        "is_schedulable": state in _OPEN,
+        "pool_index": number,
         "slots": 1,
         "price_per_hour": 0.0,
         "intent": IntentId(UUID(int=1000 + number)),

@@ -38,7 +38,7 @@ def kinds(made: World) -> list[tuple[str, str]]:
 
 
 def wanted(made: World, number: int) -> DesiredState:
-    return made.trials[number].wanted
+    return made.trials[number].desired_state
 
 
 def decide_at(made: World, number: int) -> float | None:

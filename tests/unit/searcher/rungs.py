@@ -68,7 +68,7 @@ def left_behind(config: ExperimentConfig, journal: Iterable[Entry]) -> list[int]
     climbers: dict[int, Climber] = {}
     seen: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
     for kind, facts in _told(config, journal, climbers):
-        for step in facts.get("going_on", ()):
+        for step in facts.get("resumed", ()):
             climbers[step["trial"]].rung += 1
         climber = climbers[facts["trial"]]
         if kind == "ended" and facts["ending"] == "invalid":

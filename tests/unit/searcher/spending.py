@@ -45,12 +45,12 @@ class Spending(World):
         """What trials have used that are over, as the database sums it up."""
         total = NOTHING
         for trial in self.trials.values():
-            total += trial.account.past if trial.is_final else NOTHING
+            total += trial.usage.past if trial.is_final else NOTHING
         return total
 
     def hours_used(self) -> float:
         """Slot-hours of all runs, by the accounts of their trials."""
-        used = (trial.account.used(millis(self.now)) for trial in self.trials.values())
+        used = (trial.usage.used(millis(self.now)) for trial in self.trials.values())
         return sum(each.slot_ms for each in used) / HOUR_MS
 
     def check_replay(self) -> None:

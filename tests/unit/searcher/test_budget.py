@@ -58,21 +58,21 @@ def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
     )
     world.after(60).look()
     world.validate(1, 1, 0.5)
-    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.RUN}
+    assert {trial.desired_state for trial in world.trials.values()} == {DesiredState.RUN}
     world.after(59).look()
     assert world.experiment.state == "stopping"
-    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.STOP}
+    assert {trial.desired_state for trial in world.trials.values()} == {DesiredState.STOP}
     world.close(1, "stopped")
     assert world.due_in_minutes == pytest.approx(2 - 5 / 60, abs=0.001)
     world.after(1.99).look()
-    assert world.trials[2].wanted is DesiredState.KILL
+    assert world.trials[2].desired_state is DesiredState.KILL
     world.close(2, "killed")
     assert world.experiment.state == "completed"
     assert (
         world.experiment.reason
         == "budget.slot_hours: the limit of 4 slot-hours is used up, or reserved for stopping running trials"
     )
-    used = world.experiment.terms.used_slot_hours
+    used = world.experiment.limits.used_slot_hours
     assert used is not None and 3.9 < used <= 4
     world.check_replay()
 
@@ -100,10 +100,10 @@ def test_a_short_budget_keeps_the_seconds_back_that_stopping_takes(
     world.grant_all(1)
     assert world.due_in_minutes * 60 == pytest.approx(seconds - stop_s, abs=0.001)
     world.after((seconds - stop_s) / 60 + 0.001).look()
-    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.STOP}
+    assert {trial.desired_state for trial in world.trials.values()} == {DesiredState.STOP}
     assert world.due_in_minutes * 60 == pytest.approx(stop_s - end_s, abs=0.1)
     world.after((stop_s - end_s) / 60).look()
-    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.KILL}
+    assert {trial.desired_state for trial in world.trials.values()} == {DesiredState.KILL}
     world.close(1, "killed")
     world.check_replay()
 
@@ -139,12 +139,12 @@ def test_cost_counts_at_the_price_of_each_interval() -> None:
     world.price = 12.0
     world.after(10).look()
     assert world.due_in_minutes == pytest.approx(10 - 65 / 60), "2 of 3 are left, at 12 for an hour"
-    written = of_kind(world, "priced")
+    written = of_kind(world, "price_changed")
     world.look()
-    assert of_kind(world, "priced") == written, "a price that is known is no news"
+    assert of_kind(world, "price_changed") == written, "a price that is known is no news"
     world.after(5).validate(1, 1, 0.5)
     world.close(1, "completed")
-    assert world.experiment.terms.used_cost == pytest.approx(10 / 10 + 5 / 5)
+    assert world.experiment.limits.used_cost == pytest.approx(10 / 10 + 5 / 5)
     assert world.experiment.reason == "budget.cost: the rest of 3 does not pay for another trial"
     world.check_replay()
 
@@ -170,7 +170,7 @@ def test_a_deadline_stops_what_runs_and_counts_from_the_submission() -> None:
     world.grant_all(1)
     world.validate(1, 1, 0.5)
     world.after(49).look()
-    assert [world.trials[n].wanted for n in (1, 2)] == [DesiredState.STOP, DesiredState.CANCEL]
+    assert [world.trials[n].desired_state for n in (1, 2)] == [DesiredState.STOP, DesiredState.CANCEL]
     assert world.trials[2].state == "cancelled"
     for number in list(world.trials):
         world.close(number, "stopped" if number == 1 else "cancelled")
@@ -191,7 +191,7 @@ def test_a_deadline_gives_idle_slots_to_paused_trials_rather_than_to_new_ones() 
     world.close(2, "parked")
     assert of_kind(world, "parked")[-1].facts["closed"] == "deadline"
     assert len(world.trials) == 3
-    assert [world.trials[n].wanted for n in (1, 2, 3)] == [
+    assert [world.trials[n].desired_state for n in (1, 2, 3)] == [
         DesiredState.RUN,
         DesiredState.PARK,
         DesiredState.RUN,
@@ -238,11 +238,11 @@ def test_more_budget_lets_a_search_go_further() -> None:
     assert len(world.trials) == 2
     world.apply(lambda changes: edit_search(changes, SearchEdit(slot_hours=10.0), OPERATION))
     assert len(world.trials) == 3
-    assert world.experiment.terms.slot_hours == 10
+    assert world.experiment.limits.slot_hours == 10
     lifted = world.apply(
         lambda changes: edit_search(changes, SearchEdit(lifted=("slot_hours",)), OPERATION)
     ).experiment
-    assert (lifted.terms.slot_hours, lifted.due_at) == (None, None)
+    assert (lifted.limits.slot_hours, lifted.due_at) == (None, None)
     world.check_replay()
 
 
@@ -259,7 +259,7 @@ def test_a_limit_that_is_passed_already_is_refused(edit: SearchEdit, said: str) 
     world.after(20)
     with pytest.raises(Rejected, match=said):
         world.apply(lambda changes: edit_search(changes, edit, OPERATION))
-    assert world.experiment.terms.slot_hours == 2
+    assert world.experiment.limits.slot_hours == 2
 
 
 def test_where_nothing_was_reported_by_the_limit_the_search_is_cancelled_with_the_reason() -> None:

@@ -22,15 +22,15 @@ def test_pause_parks_all_and_resume_runs_them_again_before_new_ones() -> None:
     world = started(RANDOM)
     world.grant(1)
     decision = world.apply(pause)
-    assert (world.experiment.state, decision.wanted) == ("paused", (1, 2))
-    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.PARK}
+    assert (world.experiment.state, decision.requested) == ("paused", (1, 2))
+    assert {trial.desired_state for trial in world.trials.values()} == {DesiredState.PARK}
     world.close(1, "completed")  # it ended by itself just then
     assert len(world.trials) == 2
     world.obey(2)
     assert world.trials[2].state == "parked"
     decision = world.apply(resume)
-    assert decision.wanted == (2, 3)
-    assert (world.trials[2].request, world.trials[2].wanted, world.trials[2].state) == (
+    assert decision.requested == (2, 3)
+    assert (world.trials[2].request, world.trials[2].desired_state, world.trials[2].state) == (
         2,
         DesiredState.RUN,
         "queued",
@@ -42,9 +42,9 @@ def test_a_resume_that_overtakes_the_parking_opens_a_new_request_at_the_close() 
     world.grant(1)
     world.apply(pause)
     world.apply(resume)
-    assert (world.trials[1].wanted, world.trials[1].request) == (DesiredState.RUN, 1)
+    assert (world.trials[1].desired_state, world.trials[1].request) == (DesiredState.RUN, 1)
     closed = world.close(1, "parked")
-    assert closed.wanted == (1,)
+    assert closed.requested == (1,)
     assert (world.trials[1].request, world.trials[1].state) == (2, "queued")
 
 
@@ -54,7 +54,7 @@ def test_a_decision_during_a_pause_says_pause() -> None:
     world.apply(pause)
     judged = world.validate(1, 1, 0.5)
     assert [(j.verdict, j.decide_at) for j in judged.judged] == [("pause", 3.0)]
-    assert world.trials[1].wanted is DesiredState.PARK
+    assert world.trials[1].desired_state is DesiredState.PARK
 
 
 def test_a_parked_trial_that_a_late_result_stops_ends_there() -> None:
@@ -74,10 +74,10 @@ def test_cancel_ends_open_and_parked_trials() -> None:
     world.apply(pause)
     world.obey(2)
     decision = world.apply(lambda changes: cancel(changes, DesiredState.CANCEL))
-    assert decision.wanted == (1,)
+    assert decision.requested == (1,)
     assert (world.experiment.state, world.trials[2].state) == ("stopping", "cancelled")
     killed = world.apply(lambda changes: cancel(changes, DesiredState.KILL))
-    assert killed.wanted == (1,)
+    assert killed.requested == (1,)
     world.obey(1)
     assert (world.experiment.state, world.trials[1].state) == ("cancelled", "cancelled")
     assert len(world.trials) == 2
@@ -90,7 +90,7 @@ def test_trials_that_a_turn_does_not_know_are_ended_by_the_rest() -> None:
     assert changes.needs_rest
     end_rest(changes, world.trials.values())
     decision = changes.decide()
-    assert sorted(decision.wanted) == [1, 2, 3, 4]
+    assert sorted(decision.requested) == [1, 2, 3, 4]
 
 
 def test_an_impossible_placement_rejects_the_experiment() -> None:
@@ -100,7 +100,7 @@ def test_an_impossible_placement_rejects_the_experiment() -> None:
             changes, RequestEnd(1, 1, ClosedRequest("rejected", 0, "pool x does not exist", NOW))
         )
     )
-    assert (world.trials[2].state, world.trials[2].wanted) == ("cancelled", DesiredState.KILL)
+    assert (world.trials[2].state, world.trials[2].desired_state) == ("cancelled", DesiredState.KILL)
     assert (world.experiment.state, world.experiment.reason) == ("rejected", "pool x does not exist")
     assert len(world.trials) == 2
 

@@ -134,7 +134,7 @@ def test_what_is_told_twice_happens_once() -> None:
     apply(made, *operations)
     before = dict(made.trials)
     apply(made, *operations)
-    assert {number: trial.wanted for number, trial in before.items()} == {
+    assert {number: trial.desired_state for number, trial in before.items()} == {
         1: DesiredState.RUN,
         2: DesiredState.RUN,
     }

@@ -74,7 +74,7 @@ def drive(made: World, chaos: random.Random, total: int, *, between: Callable[[]
         trials = made.open()
         if trials:
             trial = chaos.choice(trials)
-            if trial.wanted is not DesiredState.RUN:
+            if trial.desired_state is not DesiredState.RUN:
                 made.obey(trial.number)
             elif trial.state is TrialState.RUNNING and chaos.random() < 0.05:
                 made.close(trial.number, "failed")

@@ -82,19 +82,19 @@ def test_more_trials_begin_at_once_where_there_is_room() -> None:
     world.begin()
     edited(world, max_concurrent_trials=5)
     assert len(world.trials) == 5
-    assert world.experiment.terms.max_concurrent_trials == 5
+    assert world.experiment.limits.max_concurrent_trials == 5
     edited(world, max_trials=40, max_concurrent_trials=7)
     assert (len(world.trials), world.experiment.planned) == (7, 40)
-    assert world.experiment.terms.operation == OPERATION
+    assert world.experiment.limits.operation == OPERATION
 
 
 def test_fewer_at_once_end_nobody_and_are_kept_when_slots_idle_no_more() -> None:
     world = World(config(RANDOM | {"max_concurrent_trials": 4, "widen_to": 6}))
     world.begin()
     edited(world, max_concurrent_trials=1)
-    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.RUN}
+    assert {trial.desired_state for trial in world.trials.values()} == {DesiredState.RUN}
     for number in (1, 2, 3):
-        assert world.close(number, "completed").wanted == ()
+        assert world.close(number, "completed").requested == ()
     world.apply(lambda changes: widen(changes, Idle(1, 0)))
     assert len(world.open()) == 2
     world.apply(lambda changes: widen(changes, Idle(0, 1)))
@@ -164,7 +164,7 @@ def test_finishing_stops_what_has_run_cancels_what_has_not_and_keeps_the_best() 
     world.grant(1), world.validate(1, 1, 0.3)
     world.grant(2)
     world.apply(finish)
-    assert [world.trials[n].wanted for n in (1, 2, 3)] == [
+    assert [world.trials[n].desired_state for n in (1, 2, 3)] == [
         DesiredState.STOP,
         DesiredState.STOP,
         DesiredState.CANCEL,
@@ -213,4 +213,4 @@ def test_a_change_is_told_at_once_with_its_operation() -> None:
     world.begin()
     decision = world.apply(lambda changes: edit_search(changes, SearchEdit(max_trials=8), OPERATION))
     assert decision.is_announced
-    assert decision.experiment.terms._replace(operation=None) == type(decision.experiment.terms)()
+    assert decision.experiment.limits._replace(operation=None) == type(decision.experiment.limits)()

@@ -26,7 +26,7 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     closed = world.apply(
         lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW)))
     )
-    assert closed.wanted == (3,)
+    assert closed.requested == (3,)
     assert (world.trials[1].state, world.experiment.counts.finishing) == ("finishing", 1)
     assert (
         world.trials[1].reason == "waiting until all validations and checkpoints of its last run are stored"
@@ -112,7 +112,7 @@ def test_what_never_comes_is_given_up_with_a_reason() -> None:
 def test_a_repeated_close_creates_nothing() -> None:
     world = started(RANDOM)
     world.close(1, "completed")
-    assert world.close(1, "completed").wanted == ()
+    assert world.close(1, "completed").requested == ()
     assert len(world.trials) == 3
 
 
@@ -161,7 +161,7 @@ def test_a_missing_metric_ends_the_experiment_with_the_reason(
     decision = world.apply(lambda changes: on_validation(changes, Result(1, 1, 1, 1, values)))
     assert [j.verdict for j in decision.judged] == ["stop"]
     assert world.experiment.state == "stopping"
-    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.KILL}
+    assert {trial.desired_state for trial in world.trials.values()} == {DesiredState.KILL}
     for number in list(world.trials):
         world.obey(number)
     assert world.experiment.state == "error"

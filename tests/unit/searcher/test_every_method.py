@@ -139,7 +139,7 @@ def tell_again(world: World) -> None:
     experiment, trials, said = world.experiment, world.trials, len(world.journal)
     decision = world.apply(act, number)
     world.events.pop()
-    assert not (decision.wanted or decision.changed or decision.judged or decision.is_announced)
+    assert not (decision.requested or decision.changed or decision.judged or decision.is_announced)
     assert (world.experiment, len(world.journal)) == (experiment, said)
     assert [t._replace(dirty=False) for t in world.trials.values()] == [
         t._replace(dirty=False) for t in trials.values()
@@ -175,7 +175,7 @@ def begun_too_many(journal: Iterable[Entry]) -> int:
             leaving.add(facts["trial"])
         elif entry.kind in ("parked", "ended"):
             leaving.discard(facts["trial"])
-            started = len(facts["created"]) + len(facts.get("going_on", ()))
+            started = len(facts["created"]) + len(facts.get("resumed", ()))
             most = max(most, started - 1 - len(leaving))
     return most
 

@@ -25,9 +25,9 @@ from tests.unit.searcher.world import World, asha, config, run_search
 def test_the_first_trials_are_wanted_with_their_first_decision() -> None:
     world = World(config(asha()))
     decision = world.begin()
-    assert decision.wanted == decision.changed == (1, 2, 3, 4)
+    assert decision.requested == decision.changed == (1, 2, 3, 4)
     assert decision.is_announced
-    assert {(t.wanted, t.request_version, t.request, t.decide_at) for t in world.trials.values()} == {
+    assert {(t.desired_state, t.request_version, t.request, t.decide_at) for t in world.trials.values()} == {
         (DesiredState.RUN, 1, 1, 1.0)
     }
     assert len({trial.id for trial in world.trials.values()}) == 4
@@ -37,7 +37,7 @@ def test_a_validation_before_the_decision_writes_no_journal_and_tells_nobody() -
     world = started(asha(max_time=90))
     world.grant(1)
     decision = world.validate(1, 9, 0.5)
-    assert (decision.entries, decision.wanted, decision.changed, decision.judged) == ((), (), (), ())
+    assert (decision.entries, decision.requested, decision.changed, decision.judged) == ((), (), (), ())
     assert not decision.is_announced
     assert decision.experiment.best and decision.experiment.best.value == 0.5
 
@@ -47,8 +47,8 @@ def test_one_verdict_at_each_decision_and_the_wish_carries_the_next() -> None:
     world.grant(1)
     judged = world.validate(1, 1, 0.5)
     assert [(j.run, j.validation, j.verdict, j.decide_at) for j in judged.judged] == [(1, 1, "go_on", 3.0)]
-    assert judged.wanted == (1,)
-    assert (world.trials[1].request_version, world.trials[1].decide_at, world.trials[1].wanted) == (
+    assert judged.requested == (1,)
+    assert (world.trials[1].request_version, world.trials[1].decide_at, world.trials[1].desired_state) == (
         2,
         3.0,
         DesiredState.RUN,
@@ -57,7 +57,7 @@ def test_one_verdict_at_each_decision_and_the_wish_carries_the_next() -> None:
     world.grant(2)
     stopped = world.validate(2, 1, 0.9)
     assert [(j.verdict, j.decide_at) for j in stopped.judged] == [("stop", None)]
-    assert (world.trials[2].wanted, world.trials[2].state) == (DesiredState.STOP, "stopping")
+    assert (world.trials[2].desired_state, world.trials[2].state) == (DesiredState.STOP, "stopping")
     assert world.validate(2, 3, 0.0).judged == ()
 
 
@@ -142,9 +142,9 @@ def test_the_next_trial_is_wanted_when_a_request_closes_and_not_before() -> None
     world = started(asha(concurrent=2))
     world.grant(1), world.grant(2)
     world.validate(1, 1, 0.5)
-    assert world.validate(2, 1, 0.9).wanted == (2,)
+    assert world.validate(2, 1, 0.9).requested == (2,)
     decision = world.close(2, "stopped")
-    assert decision.wanted == (3,)
+    assert decision.requested == (3,)
     assert world.trials[2].state == "stopped"
 
 
@@ -162,7 +162,7 @@ def test_versions_rise_with_what_is_told() -> None:
     request_versions: dict[int, int] = {}
     versions: dict[int, int] = {}
     for decision in world.decisions:
-        for number in decision.wanted:
+        for number in decision.requested:
             assert decision.trials[number].request_version > request_versions.get(number, 0)
             request_versions[number] = decision.trials[number].request_version
         for number in decision.changed:

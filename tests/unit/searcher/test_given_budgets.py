@@ -48,13 +48,13 @@ def test_a_first_budget_counts_what_runs_have_used_before() -> None:
     world.grant_all(2)
     world.after(10)
     edit(world, SearchEdit(slot_hours=2.0, cost=30.0))
-    terms = world.experiment.terms
-    assert terms.used_slot_hours == pytest.approx(40 / 60)
-    assert terms.used_cost == pytest.approx(4.0)
+    limits = world.experiment.limits
+    assert limits.used_slot_hours == pytest.approx(40 / 60)
+    assert limits.used_cost == pytest.approx(4.0)
     assert world.due_in_minutes == pytest.approx(80 - 65 / 60)
     world.check_replay()
     world.after(79).look()
-    assert world.trials[2].wanted is DesiredState.STOP
+    assert world.trials[2].desired_state is DesiredState.STOP
     world.close(2, "stopped")
     assert (
         world.experiment.reason
@@ -80,7 +80,7 @@ def test_a_first_budget_that_is_used_already_is_refused_and_nothing_is_counted()
         edit(world, SearchEdit(slot_hours=1.0))
     world.validate(1, 1, 0.5)
     world.close(1, "completed")
-    assert world.experiment.terms.used_slot_hours is None
+    assert world.experiment.limits.used_slot_hours is None
     assert [entry.kind for entry in world.journal] == ["started", "ended"]
 
 
@@ -104,7 +104,7 @@ def test_a_search_of_any_method_keeps_a_first_budget_wherever_it_is_given(
 
     run_search(world, loss, chaos=chance, max_step=20, restarts=0.02, between=pass_time)
     assert world.experiment.is_final
-    limit = world.experiment.terms.slot_hours
+    limit = world.experiment.limits.slot_hours
     ending = world.most_open * (world.most_open + 1) / 60
     assert limit is None or world.hours_used() <= limit + ending, "each minute one of those open is ended"
     assert replay(world.config, SEED, stored(world.journal)) is None
@@ -162,7 +162,7 @@ def test_what_a_closed_population_had_decided_upon_begins_when_there_is_more() -
     world.after(55)
     world.validate(1, 3, 0.1)
     world.validate(2, 3, 0.9)
-    assert world.trials[2].wanted is DesiredState.STOP
+    assert world.trials[2].desired_state is DesiredState.STOP
     world.close(2, "stopped")
     assert len(world.trials) == 2 and world.search.closed == "deadline"
     world.apply(lambda changes: edit_search(changes, SearchEdit(lifted=("deadline",)), OPERATION))
@@ -174,6 +174,6 @@ def test_a_person_who_pauses_a_search_may_give_it_a_budget() -> None:
     world = spending(RANDOM)
     world.apply(pause)
     edit(world, SearchEdit(slot_hours=1.0))
-    assert world.experiment.terms.slot_hours == 1.0
+    assert world.experiment.limits.slot_hours == 1.0
     world.apply(resume)
     world.check_replay()

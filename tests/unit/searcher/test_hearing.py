@@ -116,7 +116,7 @@ class Driven:
                 del self.running[trial]
                 self.search.observe(trial, Scores(loss))
                 self.observed.append(
-                    ("ended", trial, Observation(loss, None if decision.at_top else float(step)))
+                    ("ended", trial, Observation(loss, None if decision.reached_max_time else float(step)))
                 )
                 self.take(self.search.on_ended(trial, TrialEnding.FINISHED))
 

@@ -39,7 +39,7 @@ def test_an_invalid_trial_leaves_no_mark_on_those_that_stay(searcher: dict[str, 
         for number, value in ((2, 0.5), (3, 0.4), (4, 0.6)):
             world.validate(number, 1, value)
     for number in (2, 3, 4):
-        assert with_it.trials[number].wanted is without.trials[number].wanted
+        assert with_it.trials[number].desired_state is without.trials[number].desired_state
 
 
 def test_a_space_in_which_nothing_is_valid_ends_as_an_error_that_says_so() -> None:
@@ -102,7 +102,7 @@ def test_a_trial_that_was_stopped_before_it_said_so_keeps_its_place() -> None:
     for number in (1, 2):
         world.grant(number)
         world.validate(number, 1, 0.5 + number)
-    assert world.trials[2].wanted == "stop"
+    assert world.trials[2].desired_state == "stop"
     world.close(2, "invalid")
     assert world.trials[2].state is TrialState.STOPPED
 

@@ -39,7 +39,7 @@ def test_a_killed_queued_trial_is_final_before_the_scheduler_answers_and_another
     decision = world.apply(lambda changes: kill_trial(changes, 1), 1)
     assert (world.trials[1].state, world.trials[1].reason) == ("cancelled", "killed by a user")
     assert 1 in decision.changed
-    assert (decision.wanted, world.trials[1].wanted) == ((1, 3), DesiredState.KILL)
+    assert (decision.requested, world.trials[1].desired_state) == ((1, 3), DesiredState.KILL)
     assert (world.experiment.state, world.experiment.planned) == ("active", 4)
     assert not world.close(1, "killed").is_change, "the scheduler confirms what is known already"
 
@@ -48,7 +48,7 @@ def test_a_killed_running_trial_is_final_when_its_request_has_closed() -> None:
     world = started(RANDOM)
     world.grant(1)
     decision = world.apply(lambda changes: kill_trial(changes, 1), 1)
-    assert (world.trials[1].state, world.trials[1].wanted, decision.changed) == (
+    assert (world.trials[1].state, world.trials[1].desired_state, decision.changed) == (
         "stopping",
         DesiredState.KILL,
         (1,),
@@ -76,7 +76,7 @@ def test_a_trial_whose_run_has_reported_but_is_not_known_as_granted_is_not_calle
     world = started(SINGLE)
     world.validate(1, 1, 0.5)
     kill(world, 1)
-    assert (world.trials[1].state, world.trials[1].wanted) == ("stopping", DesiredState.KILL)
+    assert (world.trials[1].state, world.trials[1].desired_state) == ("stopping", DesiredState.KILL)
 
 
 @pytest.mark.parametrize("is_granted", [False, True])
@@ -95,11 +95,11 @@ def test_a_killed_trial_is_not_judged_any_more_and_not_run_again() -> None:
     kill(world, 1)
     decision = world.validate(1, 1, 0.5)
     assert [judged.verdict for judged in decision.judged] == ["stop"]
-    assert world.trials[1].wanted is DesiredState.KILL
+    assert world.trials[1].desired_state is DesiredState.KILL
     world.requeue(1)
     world.apply(pause)
     world.apply(resume)
-    assert (world.trials[1].wanted, world.trials[1].state) == (DesiredState.KILL, "stopping")
+    assert (world.trials[1].desired_state, world.trials[1].state) == (DesiredState.KILL, "stopping")
 
 
 def test_a_trial_that_is_killed_while_it_is_parked_or_on_the_way_there_stays_killed() -> None:
@@ -114,8 +114,8 @@ def test_a_trial_that_is_killed_while_it_is_parked_or_on_the_way_there_stays_kil
     closed = world.apply(
         lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("parked", 1, None, NOW)))
     )
-    assert (closed.wanted, world.trials[1].state, world.experiment.state) == ((), "cancelled", "paused")
-    assert world.apply(resume).wanted == (3, 4)
+    assert (closed.requested, world.trials[1].state, world.experiment.state) == ((), "cancelled", "paused")
+    assert world.apply(resume).requested == (3, 4)
 
 
 def test_killing_a_trial_that_waits_for_what_its_last_run_announced_ends_the_wait() -> None:
@@ -159,7 +159,7 @@ def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
     world.apply(lambda changes: on_submission(changes, Submitted(at=NOW)))
     world.grant_all(1)
     world.after(59).look()
-    assert world.trials[1].wanted is DesiredState.STOP
+    assert world.trials[1].desired_state is DesiredState.STOP
     world.apply(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=False)))
     world.apply(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("stopped", 1, None, NOW))))
     world.after(2).look()
@@ -185,7 +185,7 @@ def test_an_experiment_without_runs_ends_before_the_scheduler_answers(
     if is_paused:
         world.apply(pause)
     decision = world.apply(lambda changes: cancel(changes, wanted))
-    assert (world.experiment.state, decision.wanted) == ("cancelled", (1, 2))
+    assert (world.experiment.state, decision.requested) == ("cancelled", (1, 2))
     assert {trial.state for trial in world.trials.values()} == {"cancelled"}
 
 

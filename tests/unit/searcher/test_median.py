@@ -46,7 +46,7 @@ def test_a_trial_is_stopped_exactly_when_its_best_is_worse_than_the_median_of_th
         time = len(curve)
         decision = made.on_result(trial, curve[-1], time)
         is_worse = time >= GRACE and len(others) >= min_trials and min(curve) > median_high(others)
-        assert (decision.stop, decision.at_top) == (is_worse or time == MAX_TIME, time == MAX_TIME)
+        assert (decision.stop, decision.reached_max_time) == (is_worse or time == MAX_TIME, time == MAX_TIME)
         assert decision.decide_at == (None if decision.stop else time + 1)
         going[trial] = not decision.stop
 
@@ -74,4 +74,4 @@ def test_one_result_may_pass_several_marks() -> None:
     made = method(interval=3)
     assert made.on_result(1, 1.0, 7).decide_at == MAX_TIME
     decision = made.on_result(1, 1.0, 20)
-    assert decision.stop and decision.at_top
+    assert decision.stop and decision.reached_max_time

@@ -65,7 +65,7 @@ def test_asha_lets_one_result_pass_several_rungs() -> None:
     decision = made.on_result(1, 0.5, 4)
     assert (decision.stop, decision.decide_at) == (False, 9)
     assert made.rungs() == [[0.5], [0.5], []]
-    assert made.on_result(1, 0.5, 9).at_top
+    assert made.on_result(1, 0.5, 9).reached_max_time
 
 
 def test_asha_ignores_results_before_the_rung_and_after_the_stop() -> None:

@@ -156,7 +156,7 @@ def test_a_trial_without_a_checkpoint_pauses_so_that_it_saves_one_and_only_once(
     advance(world, 1, (3,), 0.1)
     assert world.validate(1, 6, 0.1).judged[0].verdict == "pause"
     world.obey(1)
-    assert (world.trials[1].wanted, world.trials[1].request) == (DesiredState.RUN, 2), (
+    assert (world.trials[1].desired_state, world.trials[1].request) == (DesiredState.RUN, 2), (
         "it has its place again"
     )
     for step in (9, 12, 15):

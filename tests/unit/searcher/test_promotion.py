@@ -56,7 +56,7 @@ def test_places_go_to_whom_the_algorithm_says(seed: int, places: int, values: in
         value = float(chance.randrange(values))
         decision = made.on_result(trial, value, TARGETS[rung])
         if rung == 2:
-            assert decision.stop and decision.at_top
+            assert decision.stop and decision.reached_max_time
             steps = made.on_ended(trial, TrialEnding.FINISHED)
         else:
             plain.rungs[rung].append((value, trial))
@@ -109,7 +109,10 @@ def test_a_persons_resumption_leaves_alone_what_the_search_has_had_pause() -> No
     for number in (1, 2):
         world.grant(number)
     world.validate(1, 1, 0.5)
-    assert world.trials[1].wanted is DesiredState.PARK and world.decisions[-1].judged[0].verdict == "pause"
+    assert (
+        world.trials[1].desired_state is DesiredState.PARK
+        and world.decisions[-1].judged[0].verdict == "pause"
+    )
     world.apply(lambda changes: pause(changes))
     for number in (1, 2):
         world.obey(number)

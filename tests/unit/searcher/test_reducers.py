@@ -125,10 +125,10 @@ ROWS = {
     "slots stand idle": Row([], partial(widen, idle=Idle(9, 0)), "queued", entries=("widened",), wanted={3: RUN, 4: RUN},
                             searcher={**RANDOM, "widen_to": 8}, is_kept=False),
     "a program creates": Row(
-        [], partial(apply_operations, operations=[CREATE]), "queued", entries=("told",), wanted={1: RUN}, searcher=CUSTOM
+        [], partial(apply_operations, operations=[CREATE]), "queued", entries=("operations_applied",), wanted={1: RUN}, searcher=CUSTOM
     ),
     "a program ends a trial": Row(
-        [partial(apply_operations, operations=[CREATE]), granted()], END, "stopping", entries=("told",), wanted={1: STOP}, searcher=CUSTOM
+        [partial(apply_operations, operations=[CREATE]), granted()], END, "stopping", entries=("operations_applied",), wanted={1: STOP}, searcher=CUSTOM
     ),
 }  # fmt: skip
 
@@ -142,7 +142,7 @@ def test_an_event_changes_what_its_row_says_and_nothing_else(row: Row) -> None:
     assert world.trials[1].state == row.trial
     assert world.experiment.state == row.experiment
     assert tuple(entry.kind for entry in decision.entries) == row.entries
-    assert {number: world.trials[number].wanted for number in decision.wanted} == row.wanted
+    assert {number: world.trials[number].desired_state for number in decision.requested} == row.wanted
     assert (1 in decision.trials) == row.is_kept
     assert tuple(judged.verdict for judged in decision.judged) == row.verdicts
 

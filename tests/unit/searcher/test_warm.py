@@ -85,7 +85,7 @@ def test_a_warm_search_that_is_rebuilt_at_any_event_has_the_same_future(name: st
             ),
         )  # fmt: skip
     whole, broken = worlds
-    assert [entry.kind for entry in whole.journal[: entries + 1]] == [*["warmed"] * entries, "started"]
+    assert [entry.kind for entry in whole.journal[: entries + 1]] == [*["warm_started"] * entries, "started"]
     assert broken.journal == whole.journal
     assert replay(chosen, SEED, stored(whole.journal)) is None
     assert [whole.trials[number].point for number in (1, 2)] == [SGD, ADAM]

@@ -215,7 +215,7 @@ class World:
             DesiredState.CANCEL: "cancelled",
             DesiredState.KILL: "killed",
         }
-        wanted = self.trials[number].wanted
+        wanted = self.trials[number].desired_state
         return self.close(number, answers[wanted]) if wanted in answers else None
 
     def check_counts(self) -> None:
@@ -263,8 +263,8 @@ def run_search(
         if not trials:
             return
         number = chaos.choice(trials).number
-        if world.trials[number].wanted is not DesiredState.RUN:
-            if world.trials[number].wanted is DesiredState.PARK and number in steps:
+        if world.trials[number].desired_state is not DesiredState.RUN:
+            if world.trials[number].desired_state is DesiredState.PARK and number in steps:
                 world.save(number, steps[number])
             world.obey(number)
             continue

@@ -13,7 +13,7 @@ import { Draining } from "./Draining";
 import css from "./Map.module.css";
 import { workersQuery, type Instance, type Worker } from "./data";
 
-const ENDED = new Set(["terminating", "gone", "failed"]);
+const ENDED = new Set(["terminating", "terminated", "failed"]);
 
 /** One rented machine: kind, place, cost, and an action that terminates it. */
 export function InstanceDialog({ instance, onClose }: { instance: Instance; onClose: () => void }) {

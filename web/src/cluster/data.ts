@@ -15,7 +15,7 @@ export type Instance = Resource<"InstanceRecord">;
 export type MachineCost = Resource<"MachineCost">;
 
 const PAGE = 200;
-const NOT_ENDED = "state != gone and state != failed";
+const NOT_ENDED = "state != terminated and state != failed";
 
 export const poolsQuery = queryOptions({
   queryKey: keys.cluster("queue", { part: "pools" }),

@@ -21,6 +21,7 @@ const TONES: Record<string, Tone> = {
   joining: "active",
   drained: "warn",
   terminating: "warn",
+  terminated: "idle",
   gone: "idle",
   ready: "good",
   completed: "good",

@@ -11,7 +11,7 @@ from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.specs import SlotKind
 from shared.state_machine import StateMachine
 
-InstanceEnding = Literal["gone", "lost", "failed"]
+InstanceEnding = Literal["terminated", "lost", "failed"]
 IntentId = NewType("IntentId", UUID)
 """Id of one launch of machines; see `intents`."""
 
@@ -26,7 +26,7 @@ class InstanceState(StrEnum):
     DRAINING = "draining"
     DRAINED = "drained"
     TERMINATING = "terminating"
-    TERMINATED = "gone"
+    TERMINATED = "terminated"
     LOST = "lost"
     FAILED = "failed"
 
@@ -84,12 +84,12 @@ INSTANCE = StateMachine(
     final=FINAL,
 )
 _ENDED: dict[InstanceEnding, InstanceTrigger] = {
-    "gone": _T.ENDED_RELEASED,
+    "terminated": _T.ENDED_RELEASED,
     "lost": _T.ENDED_LOST,
     "failed": _T.ENDED_FAILED,
 }
 _ENDINGS: dict[InstanceTrigger, InstanceEnding] = {
-    _T.RELEASE: "gone",
+    _T.RELEASE: "terminated",
     _T.VANISH: "lost",
     _T.FAIL: "failed",
     _T.REFUSED: "failed",
@@ -101,20 +101,20 @@ class Instance:
     """One machine with one worker.
 
     Attributes:
-        seat: Its number in the pool.
+        pool_index: Its index in the pool, from 0.
         attempts: Consecutive short-lived starts of its worker; the next start is not before `retry_at`.
-        is_open: Whether its worker sends heartbeats and takes work.
+        is_schedulable: Whether its worker sends heartbeats and takes work.
         silent_since: When the scheduler lost the worker, without a heartbeat since.
         intent: The launch that created it, as a machine of `machine_kind`.
         external_id: The provider's id of the machine.
-        over_at: When the provider ended the machine.
+        provider_ended_at: When the provider ended the machine.
     """
 
     id: InstanceId
     pool: PoolName
     worker: WorkerId
     driver: str
-    seat: int
+    pool_index: int
     slots: int
     kind: SlotKind
     price_per_hour: float
@@ -122,10 +122,10 @@ class Instance:
     since: datetime
     version: int = 1
     reason: str | None = None
-    ending: InstanceEnding = "gone"
+    ending: InstanceEnding = "terminated"
     attempts: int = 0
     retry_at: datetime | None = None
-    is_open: bool = False
+    is_schedulable: bool = False
     worker_version: int = 0
     launched_at: datetime | None = None
     ready_at: datetime | None = None
@@ -136,7 +136,7 @@ class Instance:
     zone: str | None = None
     purchase: Purchase = "on_demand"
     external_id: str | None = None
-    over_at: datetime | None = None
+    provider_ended_at: datetime | None = None
 
     @property
     def is_final(self) -> bool:
@@ -164,15 +164,15 @@ def moved(instance: Instance, trigger: InstanceTrigger, now: datetime, reason: s
         version=instance.version + 1,
         reason=reason or (instance.reason if state in FINAL else None),
         ending=_ENDINGS.get(trigger, instance.ending),
-        is_open=instance.is_open and state in (_S.READY, _S.DRAINING),
+        is_schedulable=instance.is_schedulable and state in (_S.READY, _S.DRAINING),
         retry_at=None if trigger is _T.ORDERED or state is _S.TERMINATING else instance.retry_at,
     )
     if trigger is _T.ORDERED or (instance.launched_at is None and state is _S.READY):
         after = replace(after, launched_at=now)
     if trigger is _T.JOINED:
-        after = replace(after, ready_at=now, is_open=True, attempts=0)
+        after = replace(after, ready_at=now, is_schedulable=True, attempts=0)
     if state in FINAL:
-        after = replace(after, ended_at=min(now, after.over_at) if after.over_at else now)
+        after = replace(after, ended_at=min(now, after.provider_ended_at) if after.provider_ended_at else now)
     return after
 
 

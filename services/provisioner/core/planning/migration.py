@@ -100,7 +100,7 @@ def plan_migrations(spec: PoolSpec, ground: MigrationInputs) -> Migrations:
     rates = {one.worker: _hour(one, spec.offers) - sum(map(_price, found[one.worker])) for one in busy}
     rates = {worker: rate for worker, rate in rates.items() if rate > 0}
     wasteful = [one for one in busy if ground.wasted.get(one.worker, 0.0) > 0 and one.worker in rates]
-    wasteful.sort(key=lambda one: (-ground.wasted[one.worker], one.seat))
+    wasteful.sort(key=lambda one: (-ground.wasted[one.worker], one.pool_index))
     due: list[Instance] = []
     launches: list[Offer] = []
     for one in wasteful:
@@ -124,7 +124,7 @@ def plan_migrations(spec: PoolSpec, ground: MigrationInputs) -> Migrations:
 
 def _is_movable(one: Instance, loads: Mapping[WorkerId, WorkerLoad]) -> bool:
     load = loads.get(one.worker)
-    if load is None or one.state is not InstanceState.READY or not one.is_open:
+    if load is None or one.state is not InstanceState.READY or not one.is_schedulable:
         return False
     return bool(load.run_slots) and not load.gangs and sum(load.run_slots) >= load.used_slots
 
@@ -136,7 +136,7 @@ def _vacancies(ground: MigrationInputs) -> list[_Vacancy]:
         load = ground.loads.get(one.worker)
         if one.state in STARTING:
             vacancies.append(_Vacancy(one.worker, one.slots, None, is_idle=True, is_coming=True))
-        elif one.state is InstanceState.READY and one.is_open and load is not None:
+        elif one.state is InstanceState.READY and one.is_schedulable and load is not None:
             free = one.slots - load.used_slots
             vacancies.append(_Vacancy(one.worker, free, load.tenant, is_idle=not load.used_slots))
     return vacancies

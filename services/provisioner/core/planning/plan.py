@@ -157,15 +157,23 @@ def _with_facts(one: Instance, sighting: Sighting | None, now: datetime) -> Inst
     if sighting is None:
         return one
     external_id = one.external_id or sighting.external_id
-    launched_at, over_at = one.launched_at, one.over_at
+    launched_at, provider_ended_at = one.launched_at, one.provider_ended_at
     if launched_at is not None and sighting.launched_at:
         launched_at = sighting.launched_at
-    if over_at is None and sighting.presence is Presence.ENDED:
-        over_at = sighting.ended_at or now
-    if (external_id, launched_at, over_at) == (one.external_id, one.launched_at, one.over_at):
+    if provider_ended_at is None and sighting.presence is Presence.ENDED:
+        provider_ended_at = sighting.ended_at or now
+    if (external_id, launched_at, provider_ended_at) == (
+        one.external_id,
+        one.launched_at,
+        one.provider_ended_at,
+    ):
         return one
     return replace(
-        one, external_id=external_id, launched_at=launched_at, over_at=over_at, version=one.version + 1
+        one,
+        external_id=external_id,
+        launched_at=launched_at,
+        provider_ended_at=provider_ended_at,
+        version=one.version + 1,
     )
 
 
@@ -180,10 +188,10 @@ def _seen_wanted(one: Instance, presence: Presence | None, now: datetime) -> Ins
 
 def _vanished(one: Instance, world: PoolWorld, now: datetime) -> Instance:
     absence = world.absences.get(one.worker)
-    over_at = one.over_at or (absence.since if absence else None)
+    provider_ended_at = one.provider_ended_at or (absence.since if absence else None)
     return replace(
         moved(one, InstanceTrigger.VANISH, now, "the machine no longer exists at its provider"),
-        over_at=over_at,
+        provider_ended_at=provider_ended_at,
     )
 
 
@@ -216,7 +224,7 @@ def _has_lasted(one: Instance, now: datetime) -> bool:
 
 def _is_settled(one: Instance, now: datetime) -> bool:
     """Whether only an event, the end of its process or long idleness changes it."""
-    serves = one.state is InstanceState.READY and one.is_open and one.silent_since is None
+    serves = one.state is InstanceState.READY and one.is_schedulable and one.silent_since is None
     return serves and one.is_due(now) and now - one.since >= SETTLES_IN
 
 

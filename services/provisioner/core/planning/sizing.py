@@ -25,10 +25,10 @@ LEAD = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Machines of one offer, with their seats."""
+    """Machines of one offer, with their indexes in the pool."""
 
     offer: Offer
-    seats: tuple[int, ...]
+    pool_indexes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,9 @@ def _asked(spec: PoolSpec, status: PoolStatus) -> int:
     """Return the slots needed in addition to the existing ones, with the reserve."""
     demand, idle = status.demand, status.demand.idle
     if demand.received_at is None:
-        idle = sum(one.slots for one in status.live if one.state is InstanceState.READY and one.is_open)
+        idle = sum(
+            one.slots for one in status.live if one.state is InstanceState.READY and one.is_schedulable
+        )
     if demand.kind not in (None, spec.kind):
         return max(0, spec.reserve_slots - idle)
     return demand.waiting + max(0, demand.soon + spec.reserve_slots - idle)
@@ -176,7 +178,9 @@ def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
     if one.state is not InstanceState.READY:
         return False
     is_fresh = now - one.since < SETTLES_IN
-    return is_fresh and (not one.is_open or demand.received_at is None or demand.received_at < one.since)
+    return is_fresh and (
+        not one.is_schedulable or demand.received_at is None or demand.received_at < one.since
+    )
 
 
 def _room(spec: PoolSpec, status: PoolStatus) -> tuple[Capacity, MonthlyBudget | None]:
@@ -267,11 +271,11 @@ def _idle_too_long(
         for one in reversed(staying)
         if one.state is InstanceState.READY and one.silent_since is None and one.worker in status.idle_since
     ]
-    left = sum(one.slots for one in idle if one.is_open)
+    left = sum(one.slots for one in idle if one.is_schedulable)
     leaving = []
-    for one in sorted(idle, key=lambda one: (one.is_open, -one.price_per_hour / one.slots)):
-        after = left - one.slots if one.is_open else left
-        may_go = not one.is_open or (not is_wanted and after >= spec.reserve_slots)
+    for one in sorted(idle, key=lambda one: (one.is_schedulable, -one.price_per_hour / one.slots)):
+        after = left - one.slots if one.is_schedulable else left
+        may_go = not one.is_schedulable or (not is_wanted and after >= spec.reserve_slots)
         if may_go and now - status.idle_since[one.worker] >= spec.idle_timeout:
             leaving.append(one)
             left = after
@@ -293,10 +297,10 @@ def _choose_leaving(spec: PoolSpec, status: PoolStatus, staying: Sequence[Instan
 
 
 def _launches(live: Sequence[Instance], machines: Sequence[Offer]) -> tuple[Launch, ...]:
-    """Group machines into one launch per offer, with the lowest free seats."""
-    taken = {one.seat for one in live}
-    free = (seat for seat in range(len(live) + len(machines)) if seat not in taken)
-    seats: dict[Offer, list[int]] = {}
+    """Group machines into one launch per offer, with the lowest free indexes."""
+    taken = {one.pool_index for one in live}
+    free = (pool_index for pool_index in range(len(live) + len(machines)) if pool_index not in taken)
+    pool_indexes: dict[Offer, list[int]] = {}
     for offer in machines:
-        seats.setdefault(offer, []).append(next(free))
-    return tuple(Launch(offer, tuple(numbers)) for offer, numbers in seats.items())
+        pool_indexes.setdefault(offer, []).append(next(free))
+    return tuple(Launch(offer, tuple(numbers)) for offer, numbers in pool_indexes.items())

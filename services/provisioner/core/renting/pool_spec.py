@@ -79,22 +79,24 @@ class PoolSpec:
         prices = [offer.price_per_slot_hour for offer in self.offers]
         return min((price for price in prices if price is not None), default=None)
 
-    def intent(self, id: IntentId, offer: Offer, seats: Sequence[int], now: datetime) -> Intent:
+    def intent(self, id: IntentId, offer: Offer, pool_indexes: Sequence[int], now: datetime) -> Intent:
         """Return a launch of new machines for this pool."""
         return Intent(
             id,
             self.pool,
             offer,
-            tuple(self._instance(id, at, offer, seat, now) for at, seat in enumerate(seats)),
+            tuple(
+                self._instance(id, at, offer, pool_index, now) for at, pool_index in enumerate(pool_indexes)
+            ),
         )
 
-    def _instance(self, intent: IntentId, at: int, offer: Offer, seat: int, now: datetime) -> Instance:
+    def _instance(self, intent: IntentId, at: int, offer: Offer, pool_index: int, now: datetime) -> Instance:
         return Instance(
             id=instance_id_at(intent, at),
             pool=self.pool,
             worker=worker_at(intent, at),
             driver=offer.kind.provider,
-            seat=seat,
+            pool_index=pool_index,
             slots=offer.kind.slots,
             kind=offer.kind.slot_kind,
             price_per_hour=offer.price_per_hour or 0.0,

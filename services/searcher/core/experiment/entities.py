@@ -83,7 +83,7 @@ class Counts(NamedTuple):
         return changed(counts, **{after.value: getattr(counts, after.value) + 1})
 
 
-class SearchTerms(NamedTuple):
+class SearchLimits(NamedTuple):
     """Limits of a search that were edited after submission, and its usage of the budget.
 
     Attributes:
@@ -110,7 +110,7 @@ class ExperimentRecord(NamedTuple):
         outcome: The final transition that it is heading for while `stopping`.
         priority: The config's value; the scheduler owns later changes.
         planned: Total number of trials that the search will create.
-        terms: Edited limits of the search, and its budget.
+        limits: Edited limits of the search, and its budget.
         due_at: When its budget must be checked next if no event comes before.
         dirty: Whether progress, best or counts have changed since the last `experiment.changed`.
     """
@@ -130,7 +130,7 @@ class ExperimentRecord(NamedTuple):
     best: Best | None = None
     counts: Counts = Counts()
     ended_at: datetime | None = None
-    terms: SearchTerms = SearchTerms()
+    limits: SearchLimits = SearchLimits()
     due_at: datetime | None = None
     dirty: bool = False
 
@@ -172,8 +172,8 @@ class TrialRecord(NamedTuple):
         version: Version of `trial.changed`.
         request_version: Version of the request to the scheduler (`trial.requested`).
         request: Number of the current request.
-        is_stopped: Whether the search ended it; `is_at_top` if it reached its maximum time.
-        is_held: Whether the search paused it; resuming the experiment does not resume it.
+        is_stopped: Whether the search ended it; `reached_max_time` if it reached its maximum time.
+        is_paused_by_search: Whether the search paused it; resuming the experiment does not resume it.
         run: Number of the newest known run.
         reported: Newest (run, validation number) recorded; lower ones are ignored.
         settled: (run, number of its checkpoints that are saved or abandoned).
@@ -181,7 +181,7 @@ class TrialRecord(NamedTuple):
         closed: Set once the request has ended and no further request follows.
         source: The trial that it is a copy of; it starts from that trial's `start_checkpoint`.
         checkpoint: Its own newest stored checkpoint.
-        account: Usage of its runs.
+        usage: Usage of its runs.
     """
 
     id: TrialId
@@ -193,12 +193,12 @@ class TrialRecord(NamedTuple):
     decide_at: float | None = None
     state: TrialState = TRIAL.initial
     version: int = 0
-    wanted: DesiredState = DesiredState.RUN
+    desired_state: DesiredState = DesiredState.RUN
     request_version: int = 0
     request: int = 1
     is_stopped: bool = False
-    is_at_top: bool = False
-    is_held: bool = False
+    reached_max_time: bool = False
+    is_paused_by_search: bool = False
     run: int = 0
     reported: tuple[int, int] = (0, 0)
     settled: tuple[int, int] = (0, 0)
@@ -207,7 +207,7 @@ class TrialRecord(NamedTuple):
     source: int | None = None
     start_checkpoint: CheckpointId | None = None
     checkpoint: TrialCheckpoint | None = None
-    account: TrialAccount = NEW
+    usage: TrialAccount = NEW
     best: ScoredValidation | None = None
     latest: ScoredValidation | None = None
     reason: str | None = None

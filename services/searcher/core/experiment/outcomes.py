@@ -48,18 +48,18 @@ def end_of_trial(trial: TrialRecord, closed: ClosedRequest) -> TrialTrigger:
     exited. A trial that failed while it was being cancelled counts as cancelled.
     """
     if trial.is_stopped:
-        return TrialTrigger.COMPLETED if trial.is_at_top else TrialTrigger.STOPPED
+        return TrialTrigger.COMPLETED if trial.reached_max_time else TrialTrigger.STOPPED
     match closed.outcome:
         case "completed":
             return TrialTrigger.COMPLETED
         case "stopped":
             return TrialTrigger.STOPPED
-        case "parked" if trial.wanted is DesiredState.STOP:
+        case "parked" if trial.desired_state is DesiredState.STOP:
             return TrialTrigger.STOPPED
         case "cancelled" | "killed" | "parked":
             return TrialTrigger.CANCELLED
         case "failed":
-            is_requested = trial.wanted in (DesiredState.CANCEL, DesiredState.KILL)
+            is_requested = trial.desired_state in (DesiredState.CANCEL, DesiredState.KILL)
             return TrialTrigger.CANCELLED if is_requested else TrialTrigger.FAILED
         case "rejected":
             return TrialTrigger.FAILED

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 Facts = dict[str, JsonValue]
 
 Kind = Literal[
-    "warmed", "started", "judged", "parked", "ended", "observed", "widened", "edited", "granted", "released",
-    "limited", "priced", "told", "paused", "resumed", "stopping", "finished", "stored",
+    "warm_started", "started", "judged", "parked", "ended", "observed", "widened", "edited", "granted", "released", "limit_reached",
+    "price_changed", "operations_applied", "paused", "resumed", "stopping", "finished", "checkpoint_stored",
 ]  # fmt: skip
 
 

@@ -36,13 +36,15 @@ def write_actions(actions: SearchActions) -> Facts:
         {"trial": each.trial, "decide_at": each.decide_at} for each in actions.resumed
     ]
     closed: Facts = {"closed": actions.closed} if actions.closed else {}
-    return {"created": created, **({"going_on": resumed} if resumed else {}), **closed}
+    return {"created": created, **({"resumed": resumed} if resumed else {}), **closed}
 
 
 def write_operation_result(result: OperationResult) -> Facts:
     """Return the effects of operations as facts, without empty fields."""
-    kept: list[JsonValue] = [{"trial": each.trial, "decide_at": each.decide_at} for each in result.kept]
-    found: Facts = {"kept": kept, "stopped": list(result.stopped), "dropped": list(result.dropped)}
+    continued: list[JsonValue] = [
+        {"trial": each.trial, "decide_at": each.decide_at} for each in result.continued
+    ]
+    found: Facts = {"continued": continued, "stopped": list(result.stopped), "dropped": list(result.dropped)}
     return {**write_actions(result.actions), **{key: value for key, value in found.items() if value}}
 
 
@@ -117,7 +119,11 @@ def read_holding(facts: Any) -> SlotUsage:
 
 def write_decision(decision: RungDecision) -> Facts:
     """Return a decision about a result as facts."""
-    ruled: Facts = {"stop": decision.stop, "at_top": decision.at_top, "decide_at": decision.decide_at}
+    ruled: Facts = {
+        "stop": decision.stop,
+        "reached_max_time": decision.reached_max_time,
+        "decide_at": decision.decide_at,
+    }
     return {**ruled, "pause": True} if decision.pause else ruled
 
 

@@ -39,8 +39,8 @@ class SearchJournal:
         self.entries: list[Entry] = []
         self._search = search
 
-    def warmed(self, part: PriorObservations) -> None:
-        self._append("warmed", part.to_facts())
+    def warm_started(self, part: PriorObservations) -> None:
+        self._append("warm_started", part.to_facts())
 
     def started(self, limits: BudgetLimits | None, price: float, actions: SearchActions) -> None:
         budget: Facts = {"limits": asdict(limits), "price": price} if limits else {}
@@ -71,8 +71,8 @@ class SearchJournal:
         value = result.value if result else None
         self._append("observed", {"trial": trial, "value": value, **others, **self._named(trial), **ended})
 
-    def stored(self, trial: int) -> None:
-        self._append("stored", {"trial": trial})
+    def checkpoint_stored(self, trial: int) -> None:
+        self._append("checkpoint_stored", {"trial": trial})
 
     def widened(self, limit: int, actions: SearchActions) -> None:
         self._append("widened", {"limit": limit, **write_actions(actions)})
@@ -85,17 +85,17 @@ class SearchJournal:
 
     def operations_applied(self, operations: Sequence[Operation], result: OperationResult) -> None:
         written: list[JsonValue] = [write_operation(each) for each in operations]
-        self._append("told", {"operations": written, **write_operation_result(result)})
+        self._append("operations_applied", {"operations": written, **write_operation_result(result)})
 
     def held(self, trial: int, run: int, holding: SlotUsage) -> None:
         kind: Kind = "released" if holding.is_over else "granted"
         self._append(kind, {"trial": trial, "run": run, **asdict(holding)})
 
-    def priced(self, pool: PoolName, price: float) -> None:
-        self._append("priced", {"pool": pool, "price": price})
+    def price_changed(self, pool: PoolName, price: float) -> None:
+        self._append("price_changed", {"pool": pool, "price": price})
 
-    def limited(self, is_stopping: bool, limit: Limit) -> None:
-        self._append("limited", {"is_stopping": is_stopping, "limit": limit})
+    def limit_reached(self, is_stopping: bool, limit: Limit) -> None:
+        self._append("limit_reached", {"is_stopping": is_stopping, "limit": limit})
 
     def paused(self, kind: Literal["paused", "stopping"]) -> None:
         self._append(kind, {})

@@ -61,7 +61,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
     if search.spending.is_counting:
         search.spending.advance_time(read_whole(facts, "at_ms"))
     match entry.kind:
-        case "warmed":
+        case "warm_started":
             search.add_prior_observations(PriorObservations.from_facts(facts))
         case "started":
             limits, price = read_opening(facts)
@@ -83,7 +83,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
             )
         case "observed":
             search.observe(read_whole(facts, "trial"), read_result(facts))
-        case "stored":
+        case "checkpoint_stored":
             search.on_stored(read_whole(facts, "trial"))
         case "widened":
             return write_actions(search.widen(read_whole(facts, "limit")))
@@ -93,15 +93,15 @@ def recompute(search: Search, entry: Entry) -> Facts:
             return write_actions(
                 search.edit(SearchEdit(**{**changes, "lifted": lifted}), read_ledger_opening(facts))
             )
-        case "told":
+        case "operations_applied":
             return write_operation_result(search.apply_operations(read_operations(facts)))
         case "granted" | "released":
             search.spending.on_holding(
                 read_whole(facts, "trial"), read_whole(facts, "run"), read_holding(facts)
             )
-        case "priced":
+        case "price_changed":
             search.spending.on_price(PoolName(str(facts["pool"])), read_number(facts, "price"))
-        case "limited":
+        case "limit_reached":
             return {"limit": search.spending.reached(bool(facts["is_stopping"]))}
         case "paused" | "stopping":
             search.pause()

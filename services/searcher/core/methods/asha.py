@@ -74,7 +74,7 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
             at_top = self._ladder.is_top(runner.rung)
             if at_top or not is_kept:
                 runner.is_out = True
-                return rung_decision(counted, None, stop=True, at_top=at_top)
+                return rung_decision(counted, None, stop=True, reached_max_time=at_top)
             runner.rung += 1
         return rung_decision(counted, float(self._targets[runner.rung]))
 

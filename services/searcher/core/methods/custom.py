@@ -144,9 +144,11 @@ class Custom(FixedSizeMethod):
             return replace(NO_DECISION, decide_at=runner.until)
         if self._is_shut_down:
             runner.is_over = True
-            return RungDecision(counted=True, stop=True, at_top=True, decide_at=None)
+            return RungDecision(counted=True, stop=True, reached_max_time=True, decide_at=None)
         runner.is_undecided = True
-        return RungDecision(counted=True, stop=False, at_top=False, decide_at=None, pause=self._parks)
+        return RungDecision(
+            counted=True, stop=False, reached_max_time=False, decide_at=None, pause=self._parks
+        )
 
     def on_parked(self, trial: int) -> list[SearchStep]:
         return []

@@ -107,7 +107,7 @@ class _Bracket:
                 rung.came.remove((value, trial))
                 rung.lost += 1
                 runner.is_out = True
-                return rung_decision(counted, None, stop=True, at_top=is_at_top)
+                return rung_decision(counted, None, stop=True, reached_max_time=is_at_top)
             self._pass(runner, value)
         return rung_decision(counted, float(self._rungs[runner.rung].target))
 

@@ -60,11 +60,13 @@ class MedianStopping(ResizableMethod, NonPausingMethod):
             return NO_DECISION
         while time >= (mark := self._time_of(runner.passed)):
             counted = True
-            at_top = mark >= self._config.max_time
-            if self._pass(runner, value, is_judged=mark >= self._config.grace_time) or at_top:
+            reached_max_time = mark >= self._config.max_time
+            if self._pass(runner, value, is_judged=mark >= self._config.grace_time) or reached_max_time:
                 runner.is_out = True
-                return RungDecision(counted, stop=True, at_top=at_top, decide_at=None)
-        return RungDecision(counted, stop=False, at_top=False, decide_at=self._time_of(runner.passed))
+                return RungDecision(counted, stop=True, reached_max_time=reached_max_time, decide_at=None)
+        return RungDecision(
+            counted, stop=False, reached_max_time=False, decide_at=self._time_of(runner.passed)
+        )
 
     def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         """Record a trial's end; an invalid trial is removed from the marks that it has passed."""

@@ -97,7 +97,9 @@ class Pbt(FixedSizeMethod):
         member.unsaved += counted
         if counted:
             return self._judge(member)
-        return RungDecision(counted, stop=False, at_top=False, decide_at=self._time_of(member.passed))
+        return RungDecision(
+            counted, stop=False, reached_max_time=False, decide_at=self._time_of(member.passed)
+        )
 
     def on_parked(self, trial: int) -> list[SearchStep]:
         """Use the concurrency that a paused trial has freed."""
@@ -160,14 +162,16 @@ class Pbt(FixedSizeMethod):
         return coming + sum(member.trials for member in self._members)
 
     def _judge(self, member: PopulationMember) -> RungDecision:
-        is_at_top = member.passed == self._marks
-        if is_at_top or self._gives_way(member):
+        is_at_max = member.passed == self._marks
+        if is_at_max or self._gives_way(member):
             member.state = MemberState.LEAVES
-            return RungDecision(counted=True, stop=True, at_top=is_at_top, decide_at=None)
+            return RungDecision(counted=True, stop=True, reached_max_time=is_at_max, decide_at=None)
         if member.unsaved == UNSAVED_MARKS or self._is_waited_for(member):
             member.state = MemberState.LEAVES
-            return RungDecision(counted=True, stop=False, at_top=False, decide_at=None, pause=True)
-        return RungDecision(counted=True, stop=False, at_top=False, decide_at=self._time_of(member.passed))
+            return RungDecision(counted=True, stop=False, reached_max_time=False, decide_at=None, pause=True)
+        return RungDecision(
+            counted=True, stop=False, reached_max_time=False, decide_at=self._time_of(member.passed)
+        )
 
     def _gives_way(self, member: PopulationMember) -> bool:
         """Choose a copy for a member among the worst at its mark, if one of the best there can be copied."""

@@ -70,7 +70,7 @@ class RungDecision:
     Attributes:
         counted: Whether the result reached a rung, so that a decision was made.
         stop: Whether the trial ends here.
-        at_top: Whether it ends because it reached its maximum time.
+        reached_max_time: Whether it ends because it reached its maximum time.
         decide_at: The time of the next decision; None if there is none.
         pause: Whether the trial is paused; it may or may not be resumed.
         rungs: The times of the rungs that counted the result, ascending. All trials of the search are compared at
@@ -79,24 +79,24 @@ class RungDecision:
 
     counted: bool
     stop: bool
-    at_top: bool
+    reached_max_time: bool
     decide_at: float | None
     pause: bool = False
     rungs: tuple[float, ...] = ()
 
 
-NO_DECISION = RungDecision(counted=False, stop=False, at_top=False, decide_at=None)
+NO_DECISION = RungDecision(counted=False, stop=False, reached_max_time=False, decide_at=None)
 
 
 def rung_decision(
     rungs: Sequence[float],
     decide_at: float | None,
     stop: bool = False,
-    at_top: bool = False,
+    reached_max_time: bool = False,
     pause: bool = False,
 ) -> RungDecision:
     """Return the decision about a result that these rungs counted. Several rungs may have the same time."""
-    return RungDecision(bool(rungs), stop, at_top, decide_at, pause, tuple(dict.fromkeys(rungs)))
+    return RungDecision(bool(rungs), stop, reached_max_time, decide_at, pause, tuple(dict.fromkeys(rungs)))
 
 
 class NonPausingMethod:

@@ -117,7 +117,7 @@ class PromotionBracket(ResizableMethod):
             counted.append(float(self._targets[runner.rung]))
             if self._ladder.is_top(runner.rung):
                 runner.is_out = True
-                return rung_decision(counted, None, stop=True, at_top=True)
+                return rung_decision(counted, None, stop=True, reached_max_time=True)
             rung = self._rungs[runner.rung]
             placing = rung.enter(value)
             runner.placed.append(placing)

@@ -14,8 +14,8 @@ def with_budget_status(experiment: ExperimentRecord, search: Search) -> Experime
     if not spending.is_counting:
         return experiment
     limits, used = spending.limits, spending.used
-    terms = changed(
-        experiment.terms,
+    status = changed(
+        experiment.limits,
         slot_hours=limits.slot_hours,
         cost=limits.cost,
         deadline=None if limits.deadline_ms is None else from_millis(limits.deadline_ms),
@@ -26,4 +26,4 @@ def with_budget_status(experiment: ExperimentRecord, search: Search) -> Experime
     due_ms = None if experiment.is_final else spending.due_ms(is_stopping)
     planned = search.planned() if search.closed else experiment.planned
     due_at = None if due_ms is None else from_millis(due_ms)
-    return changed(experiment, terms=terms, planned=planned, due_at=due_at)
+    return changed(experiment, limits=status, planned=planned, due_at=due_at)

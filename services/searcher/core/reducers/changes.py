@@ -45,7 +45,7 @@ class Decision:
 
     Attributes:
         trials: Every new or changed trial, by number.
-        wanted: Numbers of trials with a new request (`trial.requested`), in the order of the decisions.
+        requested: Numbers of trials with a new request (`trial.requested`), in the order of the decisions.
         changed: Numbers of trials whose state is published at once (`trial.changed`).
         is_announced: Whether the experiment's state is published at once (`experiment.changed`).
         is_rescheduled: Whether the time of its next budget check has changed.
@@ -54,7 +54,7 @@ class Decision:
     experiment: ExperimentRecord
     trials: dict[int, TrialRecord]
     entries: tuple[Entry, ...]
-    wanted: tuple[int, ...]
+    requested: tuple[int, ...]
     changed: tuple[int, ...]
     judged: tuple[ValidationVerdict, ...]
     is_announced: bool
@@ -113,7 +113,7 @@ class Changes:
         self.invalidated: TrialRecord | None = None
         self._before = experiment
         self._touched: dict[int, TrialRecord] = {}
-        self._wanted: dict[int, None] = {}
+        self._requested: dict[int, None] = {}
         self._changed: dict[int, None] = {}
         if search.spending.is_counting:
             search.spending.advance_time(millis(now))
@@ -183,12 +183,14 @@ class Changes:
         self.put(trial)
         self._changed[trial.number] = None
 
-    def want(self, trial: TrialRecord, wanted: DesiredState) -> TrialRecord:
+    def want(self, trial: TrialRecord, desired_state: DesiredState) -> TrialRecord:
         """Change the desired state of an open request."""
-        if wanted in (DesiredState.STOP, DesiredState.CANCEL, DesiredState.KILL):
+        if desired_state in (DesiredState.STOP, DesiredState.CANCEL, DesiredState.KILL):
             trial = trial.moved(TrialTrigger.STOP_REQUESTED)
-        self._wanted[trial.number] = None
-        return self.put(changed(trial, wanted=wanted, request_version=trial.request_version + 1))
+        self._requested[trial.number] = None
+        return self.put(
+            changed(trial, desired_state=desired_state, request_version=trial.request_version + 1)
+        )
 
     def want_again(self, trial: TrialRecord) -> None:
         """Open a new request for a parked trial."""
@@ -253,7 +255,11 @@ class Changes:
         """Answer a validation. Without a verdict, the trial's desired state determines it."""
         if verdict is None:
             verdict = (
-                "stop" if trial.is_stopped else "pause" if trial.wanted is DesiredState.PARK else "go_on"
+                "stop"
+                if trial.is_stopped
+                else "pause"
+                if trial.desired_state is DesiredState.PARK
+                else "go_on"
             )
         decide_at = None if verdict == "stop" else trial.decide_at
         self.judged.append(ValidationVerdict(trial.number, result.run, result.number, verdict, decide_at))
@@ -276,7 +282,7 @@ class Changes:
             experiment,
             self._touched,
             tuple(self.journal.entries),
-            tuple(self._wanted),
+            tuple(self._requested),
             tuple(self._changed),
             tuple(self.judged),
             self.is_announced,

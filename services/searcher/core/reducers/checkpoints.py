@@ -18,7 +18,7 @@ def on_checkpoint(changes: Changes, report: CheckpointReport) -> None:
     trial = changes.put(trial.with_checkpoint(found), is_dirty=False)
     if found.is_good and changes.is_ongoing and search.awaits_checkpoint(trial.number):
         search.on_stored(trial.number)
-        changes.journal.stored(trial.number)
+        changes.journal.checkpoint_stored(trial.number)
     settle(changes, trial)
 
 

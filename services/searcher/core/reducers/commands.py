@@ -30,7 +30,7 @@ def pause(changes: Changes) -> None:
     changes.search.pause()
     changes.journal.paused("paused")
     for trial in changes.live():
-        if trial.is_open and trial.wanted is DesiredState.RUN:
+        if trial.is_open and trial.desired_state is DesiredState.RUN:
             changes.want(trial, DesiredState.PARK)
 
 
@@ -39,7 +39,7 @@ def resume(changes: Changes) -> None:
     require(changes, ONGOING, "resumed")
     changes.move(ExperimentTrigger.RESUME)
     for trial in changes.live():
-        if not trial.is_held:
+        if not trial.is_paused_by_search:
             want_to_run(changes, trial)
     actions = changes.search.resume()
     changes.journal.resumed(actions)
@@ -91,15 +91,15 @@ def edit_search(
     require(changes, ONGOING, "edited")
     search, opening = changes.search, None
     if change.is_of_budget and not search.spending.is_counting:
-        accounts = {trial.number: trial.account for trial in changes.live()}
+        accounts = {trial.number: trial.usage for trial in changes.live()}
         opening = LedgerOpening(millis(changes.now), price, past, accounts)
     actions = search.edit(change, opening)
     changes.journal.edited(change, opening, actions)
     fill(changes, actions)
-    terms = changed(changes.experiment.terms, operation=operation)
+    limits = changed(changes.experiment.limits, operation=operation)
     if change.max_concurrent_trials is not None:
-        terms = changed(terms, max_concurrent_trials=change.max_concurrent_trials)
-    changes.experiment = changed(changes.experiment, planned=search.planned() or None, terms=terms)
+        limits = changed(limits, max_concurrent_trials=change.max_concurrent_trials)
+    changes.experiment = changed(changes.experiment, planned=search.planned() or None, limits=limits)
     changes.is_announced = True
     changes.measure()
     end_rest(changes, changes.live())

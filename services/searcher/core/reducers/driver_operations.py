@@ -22,7 +22,7 @@ def apply_operations(changes: Changes, operations: Sequence[Operation]) -> None:
     result = changes.search.apply_operations(operations)
     changes.journal.operations_applied(operations, result)
     fill(changes, result.actions)
-    for step in result.kept:
+    for step in result.continued:
         keep(changes, step)
     for number in result.stopped:
         _stop_trial(changes, number)
@@ -42,5 +42,5 @@ def _stop_trial(changes: Changes, number: int) -> None:
     trial = changes.trials[number]
     if trial.is_final or trial.closed is not None:
         return
-    trial = changes.put(changed(trial, is_stopped=True, is_held=False, decide_at=None))
+    trial = changes.put(changed(trial, is_stopped=True, is_paused_by_search=False, decide_at=None))
     end(changes, trial, DesiredState.STOP)

@@ -95,7 +95,7 @@ def end_rest(changes: Changes, trials: Iterable[TrialRecord]) -> None:
     """End further live trials of a search that ends. Trials that have already been asked are left alone."""
     wanted = changes.ending
     for trial in changes.known(trials):
-        if trial.is_held and changes.abandons_paused and not trial.is_final:
+        if trial.is_paused_by_search and changes.abandons_paused and not trial.is_final:
             _leave_behind(changes, trial)
         if wanted is not None:
             end(changes, trial, wanted)
@@ -133,7 +133,7 @@ def finish_if_over(changes: Changes, last: TrialRecord | None = None) -> None:
 
 def _ask(changes: Changes, trial: TrialRecord, wanted: DesiredState) -> None:
     """Ask a run to end this way, unless it is already being killed."""
-    if trial.wanted not in (wanted, DesiredState.KILL):
+    if trial.desired_state not in (wanted, DesiredState.KILL):
         changes.want(trial, wanted)
 
 

@@ -29,11 +29,11 @@ def keep_budget(changes: Changes, prices: Prices) -> None:
         return
     for pool in spending.repriced_pools(prices):
         spending.on_price(pool, prices[pool])
-        changes.journal.priced(pool, prices[pool])
+        changes.journal.price_changed(pool, prices[pool])
     limit = spending.reached(is_stopping)
     if limit is None:
         return
-    changes.journal.limited(is_stopping, limit)
+    changes.journal.limit_reached(is_stopping, limit)
     if is_stopping:
         hurry(changes, DesiredState.KILL)
     else:

@@ -46,7 +46,7 @@ def on_closed(changes: Changes, end: RequestEnd) -> None:
     trial, closed = changes.trials[end.trial], end.closed
     if end.request != trial.request or not trial.is_open:
         return
-    is_ending = trial.is_stopped or trial.wanted is DesiredState.KILL
+    is_ending = trial.is_stopped or trial.desired_state is DesiredState.KILL
     if closed.outcome == "parked" and changes.is_ongoing and not is_ending:
         _park(changes, changed(trial, run=max(trial.run, closed.runs)))
     else:
@@ -63,17 +63,17 @@ def _hold(changes: Changes, number: int, run: int, holding: SlotUsage | None) ->
     if holding is None:
         return
     trial, spending = changes.trials[number], changes.search.spending
-    if trial.account.is_change(run, holding):
-        changes.put(changed(trial, account=trial.account.with_usage(run, holding)), is_dirty=False)
+    if trial.usage.is_change(run, holding):
+        changes.put(changed(trial, usage=trial.usage.with_usage(run, holding)), is_dirty=False)
     if spending.is_counting and spending.is_change(number, run, holding):
         spending.on_holding(number, run, holding)
         changes.journal.held(number, run, holding)
 
 
 def _park(changes: Changes, trial: TrialRecord) -> None:
-    if trial.wanted is not DesiredState.PARK:
+    if trial.desired_state is not DesiredState.PARK:
         changes.want_again(trial)
         return
     changes.announce(trial.moved(TrialTrigger.PARKED))
-    if trial.is_held:
+    if trial.is_paused_by_search:
         release_concurrency(changes, trial)

@@ -44,7 +44,7 @@ def release_concurrency(changes: Changes, trial: TrialRecord) -> None:
 def keep(changes: Changes, step: ResumeTrial) -> None:
     """Let a running trial continue until another time; a trial about to pause stays."""
     trial = changes.trials[step.trial]
-    if trial.wanted is DesiredState.RUN and trial.is_open:
+    if trial.desired_state is DesiredState.RUN and trial.is_open:
         changes.want(changed(trial, decide_at=step.decide_at), DesiredState.RUN)
     else:
         _resume(changes, trial, step)
@@ -56,11 +56,11 @@ def want_to_run(changes: Changes, trial: TrialRecord) -> None:
         return
     if trial.state is TrialState.PARKED:
         changes.want_again(trial)
-    elif trial.is_open and trial.wanted is DesiredState.PARK:
+    elif trial.is_open and trial.desired_state is DesiredState.PARK:
         changes.want(trial, DesiredState.RUN)
 
 
 def _resume(changes: Changes, trial: TrialRecord, step: ResumeTrial) -> None:
     if not trial.is_final:
-        trial = changed(trial, is_held=False, decide_at=step.decide_at)
+        trial = changed(trial, is_paused_by_search=False, decide_at=step.decide_at)
         want_to_run(changes, changes.put(trial, is_dirty=False))

@@ -31,7 +31,7 @@ def on_submission(changes: Changes, submitted: Submitted) -> None:
     search, journal = changes.search, changes.journal
     for part in submitted.prior.parts():
         search.add_prior_observations(part)
-        journal.warmed(part)
+        journal.warm_started(part)
     changes.is_announced = True
     limits = limits_of(changes.config, submitted.at or changes.now)
     actions = search.start(limits, submitted.price)

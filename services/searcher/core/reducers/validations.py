@@ -26,7 +26,7 @@ def on_validation(changes: Changes, result: Result) -> None:
         trial = changes.mark(trial, ScoredValidation(result.step, reading.value, reading.others))
         if not _is_due(changes, trial, reading):
             pass
-        elif trial.wanted is DesiredState.KILL:
+        elif trial.desired_state is DesiredState.KILL:
             changes.answer(trial, result, "stop")
         else:
             decision = changes.search.judge(trial.number, reading.value, reading.time)
@@ -68,8 +68,8 @@ def _carry_out(changes: Changes, trial: TrialRecord, result: Result, decision: R
         trial,
         decide_at=decision.decide_at,
         is_stopped=decision.stop,
-        is_at_top=decision.at_top,
-        is_held=decision.pause,
+        reached_max_time=decision.reached_max_time,
+        is_paused_by_search=decision.pause,
     )
     changes.measure()
     if trial.state is TrialState.PARKED and decision.stop:
@@ -79,6 +79,12 @@ def _carry_out(changes: Changes, trial: TrialRecord, result: Result, decision: R
         if trial.state is TrialState.PARKED and decision.pause:
             release_concurrency(changes, trial)
     else:
-        wanted = DesiredState.STOP if decision.stop else DesiredState.PARK if decision.pause else trial.wanted
+        wanted = (
+            DesiredState.STOP
+            if decision.stop
+            else DesiredState.PARK
+            if decision.pause
+            else trial.desired_state
+        )
         trial = changes.want(trial, wanted)
         changes.answer(trial, result)

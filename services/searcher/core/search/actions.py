@@ -46,12 +46,12 @@ class OperationResult:
     """Effects of a driver program's operations.
 
     Attributes:
-        kept: Running trials that continue.
+        continued: Running trials that continue.
         stopped: Trials to stop.
         dropped: Keys of trials that end before they started.
     """
 
     actions: SearchActions
-    kept: tuple[ResumeTrial, ...] = ()
+    continued: tuple[ResumeTrial, ...] = ()
     stopped: tuple[int, ...] = ()
     dropped: tuple[str, ...] = ()

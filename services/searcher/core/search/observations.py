@@ -14,7 +14,7 @@ class Reached:
 
     value: float
     time: float
-    at_top: bool
+    reached_max_time: bool
 
 
 def observation_of(objectives: Objectives, result: Scored | None, reached: Reached | None) -> Observation:
@@ -27,7 +27,7 @@ def observation_of(objectives: Objectives, result: Scored | None, reached: Reach
         return Observation(None)
     value, *more = objectives.losses(result)
     excesses = objectives.excesses(result)
-    if reached is not None and not reached.at_top and not more:
+    if reached is not None and not reached.reached_max_time and not more:
         return Observation(reached.value, reached.time, excesses=excesses)
     return Observation(value, others=tuple(more), excesses=excesses)
 

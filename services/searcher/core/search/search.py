@@ -112,7 +112,7 @@ class Search:
         self._points.try_first(prior.points)
         for known in prior.known:
             ranked, time = self._objectives.ranked(known.value), known.time
-            reached = None if time is None else Reached(ranked, time, at_top=False)
+            reached = None if time is None else Reached(ranked, time, reached_max_time=False)
             self._sampler.learn(known.point, observation_of(self._objectives, known, reached))
 
     @property
@@ -148,7 +148,7 @@ class Search:
         ranked = self._objectives.ranked(value)
         decision = self._method.on_result(trial, ranked, time)
         if self.learns and decision.counted:
-            self._judged[trial] = Reached(ranked, time, decision.at_top)
+            self._judged[trial] = Reached(ranked, time, decision.reached_max_time)
             for rung_result in rung_results_of(decision, ranked) if self._reports_rungs else ():
                 self._sampler.reach(trial, rung_result)
         if decision.counted:

@@ -13,31 +13,32 @@ compatible_from = "searcher_0001"
 SCHEMA = "searcher"
 
 TENANT_TABLES = {
-    # Experiments and the state of their searches. `dirty`: the newest change is not published yet; `terms`: edits of a running search;
-    # `due_at`: when its budget must be checked next.
+    # Experiments and the state of their searches. `dirty`: the newest change is not published yet; `limits`: edits of a running search, its
+    # budget and the usage of it; `due_at`: when its budget must be checked next.
     "experiment": """(
         tenant uuid NOT NULL, id uuid PRIMARY KEY, number integer NOT NULL, name text NOT NULL,
         config jsonb NOT NULL, seed bigint NOT NULL, code_hash text, start_checkpoint uuid,
         started_at timestamptz NOT NULL, state text NOT NULL, version bigint NOT NULL, position bigint NOT NULL,
         outcome text, reason text, priority integer, planned integer, archived boolean NOT NULL,
         progress double precision NOT NULL, best_trial integer, best_step bigint, best_value double precision,
-        counts jsonb NOT NULL, ended_at timestamptz, dirty boolean NOT NULL, told_at timestamptz,
-        workspace text NOT NULL DEFAULT 'Uncategorized', owner text NOT NULL DEFAULT '', terms jsonb,
+        counts jsonb NOT NULL, ended_at timestamptz, dirty boolean NOT NULL, published_at timestamptz,
+        workspace text NOT NULL DEFAULT 'Uncategorized', owner text NOT NULL DEFAULT '', limits jsonb,
         best_others jsonb, due_at timestamptz) WITH (fillfactor = 60)""",
-    # Trials: desired state, settled runs, results, the checkpoints that they start from and saved, and the usage of their runs (`account`).
+    # Trials: desired state, settled runs, results, the checkpoints that they start from and saved, and the usage of their runs.
     "trial": """(
         tenant uuid NOT NULL, id uuid PRIMARY KEY, experiment uuid NOT NULL, number integer NOT NULL,
         point jsonb NOT NULL, seed bigint NOT NULL, slots integer NOT NULL, created_at timestamptz NOT NULL,
-        decide_at double precision, state text NOT NULL, version bigint NOT NULL, wanted text NOT NULL,
-        wish bigint NOT NULL, request integer NOT NULL, is_stopped boolean NOT NULL, is_at_top boolean NOT NULL,
-        run integer NOT NULL, reported_run integer NOT NULL, reported_number bigint NOT NULL,
-        settled_run integer NOT NULL, settled_count integer NOT NULL, ended_run integer, ended_validations bigint,
+        decide_at double precision, state text NOT NULL, version bigint NOT NULL, desired_state text NOT NULL,
+        request_version bigint NOT NULL, request integer NOT NULL, is_stopped boolean NOT NULL,
+        reached_max_time boolean NOT NULL,
+        run integer NOT NULL, reported_run integer NOT NULL, reported_validation bigint NOT NULL,
+        settled_run integer NOT NULL, settled_checkpoints integer NOT NULL, ended_run integer, ended_validations bigint,
         ended_checkpoints integer, closed_outcome text, closed_runs integer, closed_reason text,
         closed_at timestamptz, best_step bigint, best_value double precision, latest_step bigint,
         latest_value double precision, reason text, ended_at timestamptz, dirty boolean NOT NULL,
-        is_held boolean NOT NULL DEFAULT false, best_others jsonb, latest_others jsonb, source integer,
+        is_paused_by_search boolean NOT NULL DEFAULT false, best_others jsonb, latest_others jsonb, source integer,
         start_checkpoint uuid, checkpoint uuid, checkpoint_run integer, checkpoint_step bigint,
-        account jsonb) WITH (fillfactor = 70)""",
+        usage jsonb) WITH (fillfactor = 70)""",
     # Decisions of a search in their order.
     "journal": """(
         tenant uuid NOT NULL, experiment uuid NOT NULL, position bigint NOT NULL, at timestamptz NOT NULL,
