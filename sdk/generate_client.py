@@ -11,8 +11,8 @@ from typing import Any
 from client_generator.names import WITHOUT_METHOD, resource_of, sorted_resources, unknown_operations
 from client_generator.writing import resource_module, resources_module
 from generated import ROOT, formatted, main_of_folder
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.operation import Operation
-from services.gateway.table import OPERATIONS
 
 CLIENT = ROOT / "sdk/muster/client"
 TARGET = CLIENT / "resources"

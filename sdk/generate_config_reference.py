@@ -14,15 +14,15 @@ from pydantic_core import PydanticUndefined
 
 from generated import ROOT, main_of
 from muster.config import Budget, Categorical, Const, Double, ExperimentConfig, Int, Log
+from muster.config.base_section import Section
 from muster.config.checkpoint_policy import CheckpointPeriod
 from muster.config.environment import Environment
 from muster.config.log_policies import LogPolicy
 from muster.config.metrics import Metric
 from muster.config.optimizations import Optimizations
 from muster.config.samplers import Sampler
-from muster.config.searcher_union import KINDS
-from muster.config.section import Section
-from muster.config.sections import (
+from muster.config.searcher_schema import KINDS
+from muster.config.small_sections import (
     CheckpointStorage,
     Profiling,
     Reproducibility,

@@ -16,7 +16,7 @@ from uuid import UUID
 from services.searcher.core.editing import SearchEdit
 from services.searcher.core.reducers.commands import cancel, edit_search, finish, pause, resume
 from shared.ids import ExperimentId, WorkerId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from simulator.control.scheduler_process import Drained, Removed
 from simulator.machines.machine import Machine
 from simulator.provisioning.provisioner import POINTS as PROVISIONER_POINTS

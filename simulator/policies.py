@@ -9,7 +9,7 @@ from shared.ids import PoolName
 from simulator.demand.reservations import ReservationItem
 from simulator.files.schema import Cluster, Policy
 from simulator.provisioning.cloud import CloudBehavior
-from simulator.provisioning.links import Rented
+from simulator.provisioning.connections import Rented
 
 
 def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:

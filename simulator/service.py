@@ -3,7 +3,7 @@
 from shared.bus import Bus, Responder
 from shared.clock import SystemClock
 from shared.runtime.process import ServiceProcess
-from simulator.planning.answering import Answers
+from simulator.planning.plan_handler import Answers
 from simulator.planning.simulation_workers import SimulationWorkers
 from simulator.settings import Settings
 

@@ -16,7 +16,7 @@ from muster.errors import Rejected
 from simulator.files.reading import read_cluster, read_policy, read_workload
 from simulator.files.workload import items_of, submissions_of
 from simulator.observers.measures import Figures, TrialFigures
-from simulator.simulate import Answer, SimulationResult, simulate
+from simulator.run_workload import Answer, SimulationResult, simulate
 
 _WIDE = 160
 

@@ -7,7 +7,7 @@ from random import Random
 
 from services.provisioner.core.planning.loads import WorkerLoad
 from services.scheduler.core.planning.decisions import Demand
-from services.scheduler.core.state.facts import (
+from services.scheduler.core.state.published_events import (
     Closed,
     Ended,
     Fact,
@@ -23,11 +23,11 @@ from services.scheduler.core.state.worker_loads import WorkerOccupancy, loads_of
 from shared.ids import TrialId, WorkerId
 from simulator.bus import CALM, BusFaults, SimulatedBus, SimulatedStream
 from simulator.control.database import SchedulerDatabase
-from simulator.control.leader import Tempo
+from simulator.control.leader_term import Tempo
 from simulator.control.messages import DesiredSet, ObservedSet
 from simulator.control.scheduler_process import Drained, Links, SchedulerMessage, SchedulerProcess, Settled
 from simulator.demand.reservations import ReservationItem, reservation_of
-from simulator.demand.trial_owner import TrialOwner, tenant_id
+from simulator.demand.trial_requester import TrialOwner, tenant_id
 from simulator.event_queue import EventQueue
 from simulator.experiments.submission import Submission
 from simulator.machines.machine import Machine, MachineLinks
@@ -36,7 +36,7 @@ from simulator.machines.registry import SimulatedRegistry
 from simulator.machines.training import Training
 from simulator.observers.observer import Observer, Observers
 from simulator.provisioning.cloud import Cloud
-from simulator.provisioning.links import ProvisionerLinks as ProvisionerTies, Rented
+from simulator.provisioning.connections import ProvisionerLinks as ProvisionerTies, Rented
 from simulator.provisioning.provisioner import PLACE as PROVISIONER, Provisioner
 from simulator.searching.messages import Saved, Stored, Verdict
 from simulator.searching.searcher import PLACE as SEARCHER, Searcher, SearcherLinks as SearcherTies

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.scheduler.core.state.records.labels import PlacementConstraint
-from shared.messages.specs import Thousandths
+from shared.messages.trial_specs import Thousandths
 
 Spread = tuple[int, ...]
 """Slots held on each machine of a gang, the chief first."""

@@ -1,4 +1,4 @@
-"""`make drill NAME=…`: tests that take too long for every run, whole; `make test` tries a share of each (`tests/support/thorough.py`)."""
+"""`make drill NAME=…`: tests that take too long for every run, whole; `make test` tries a share of each (`tests/support/drill_share.py`)."""
 
 import os
 import sys

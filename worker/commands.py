@@ -70,7 +70,7 @@ def join(
 
     from shared.clock import SystemClock
     from worker.connection.daemon_start import run_here, start_detached, systemd_unit
-    from worker.connection.joining import JoinOptions, default_directory, join_here, resolve
+    from worker.connection.join_command import JoinOptions, default_directory, join_here, resolve
 
     folder = (directory or default_directory()).absolute()
     joining = resolve(JoinOptions(url, name, pool, address, labels, slots, kind, user), folder)

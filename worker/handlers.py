@@ -11,7 +11,7 @@ from muster.errors import MusterError
 from shared import telemetry
 from shared.messages.allocations import DesiredSet, ObservedSet
 from shared.messages.experiments import TrialVerdict
-from worker.runs.runs import Runs
+from worker.runs.run_table import Runs
 
 _log = structlog.get_logger()
 

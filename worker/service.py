@@ -14,26 +14,26 @@ from shared.clock import SystemClock
 from shared.ids import WorkerId, new_id
 from shared.messages.allocations import DesiredSet, Slot
 from shared.messages.experiments import TrialVerdict
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 from shared.runtime.process import ServiceProcess
 from worker.connection.heartbeat import Heartbeat
 from worker.connection.identity import join, load_identity
 from worker.connection.platform_connection import PlatformConnection
 from worker.environments.environments import Environments, installing_environment
+from worker.executors.interface import Executor
 from worker.executors.local_processes import LocalProcesses
-from worker.executors.port import Executor
 from worker.executors.process import parent_environment
 from worker.executors.warm_parents import WarmParentConfig, WarmParents
 from worker.handlers import Handlers
 from worker.machine.cgroups import Bounds, open_cgroups
-from worker.machine.gpus import open_gpus
+from worker.machine.gpu_utilization import open_gpus
 from worker.machine.host import Machine
 from worker.machine.reclaim_notices import NoticeWatch, notices_of
 from worker.machine.slots import find_slots
 from worker.paths import WorkerPaths
 from worker.ranks.server import RankServer
 from worker.runs.context import Tools
-from worker.runs.runs import Runs
+from worker.runs.run_table import Runs
 from worker.sandbox.accounts import Account, find_account
 from worker.settings import Settings, WorkerSection, inherited_environment
 from worker.store.store import Store

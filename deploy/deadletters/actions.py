@@ -20,7 +20,7 @@ from deploy.deadletters.stream import (
     replay,
     select,
 )
-from deploy.embedded.operator import with_jetstream
+from deploy.embedded.operator_bus import with_jetstream
 from muster.errors import Rejected
 from shared.clock import SystemClock
 

@@ -21,7 +21,7 @@ def up(
     as_json: Json = False,
 ) -> None:
     """Start the platform on this machine in the background."""
-    from deploy.embedded.running import start_detached, start_here
+    from deploy.embedded.lifecycle import start_detached, start_here
 
     if foreground:
         start_here()
@@ -31,14 +31,14 @@ def up(
 
 def down(as_json: Json = False) -> None:
     """Stop the platform on this machine with all its processes."""
-    from deploy.embedded.running import stop
+    from deploy.embedded.lifecycle import stop
 
     stop(as_json=as_json)
 
 
 def status(as_json: Json = False) -> None:
     """Show the platform's processes on this machine, their health and memory."""
-    from deploy.embedded.running import show
+    from deploy.embedded.lifecycle import show
 
     show(as_json=as_json)
 
@@ -56,7 +56,7 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Create missing identities; existing ones are kept."""
-    from deploy.embedded.running import make_keys
+    from deploy.embedded.lifecycle import make_keys
 
     make_keys(directory, as_json=as_json)
 
@@ -101,7 +101,7 @@ def rotate(
 ) -> None:
     """Rotate a service's key: create a new one, restart the service, and revoke the old one. Or rotate the signing keys."""
     from deploy.embedded.keys.identities import rotate_key
-    from deploy.embedded.keys.signing import finish_account, rotate_signing
+    from deploy.embedded.keys.signing_key_rotation import finish_account, rotate_signing
     from muster.errors import Rejected
 
     if [service is not None, operator, account].count(True) != 1 or (finish and not account):

@@ -19,7 +19,7 @@ from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, Re
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
 from deploy.embedded.services import SERVICES, Service
-from deploy.embedded.supervision.leftovers import WORKERS_FOLDER
+from deploy.embedded.supervision.orphan_processes import WORKERS_FOLDER
 from deploy.embedded.supervision.supervised_process import SupervisedProcess
 from deploy.keys.directory import Keys
 

@@ -25,8 +25,8 @@ from deploy.embedded.platform import Platform
 from deploy.embedded.preflight import check_disk, check_ports
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import Part, Phase, State
-from deploy.embedded.supervision.leftovers import end_leftovers, end_workers
 from deploy.embedded.supervision.logfiles import rotate_logs
+from deploy.embedded.supervision.orphan_processes import end_leftovers, end_workers
 from deploy.embedded.supervision.supervised_process import SupervisedProcess
 from muster.errors import Broken, Conflict, MusterError, Rejected
 

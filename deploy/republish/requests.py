@@ -5,7 +5,7 @@ import json
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 
-from deploy.embedded.operator import with_jetstream
+from deploy.embedded.operator_bus import with_jetstream
 from muster.errors import Rejected, Transient
 from shared.bus.envelope import Envelope
 from shared.clock import SystemClock

@@ -13,8 +13,8 @@ from pydantic import BaseModel, JsonValue
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.operation import Operation
-from services.gateway.table import OPERATIONS
 
 POSITIONAL = {
     "ForkExperiment": "overrides",

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from muster.wire.disk import is_disk_full
+from muster.wire.full_disk import is_disk_full
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

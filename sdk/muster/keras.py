@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from muster import Trial
 
 WEIGHTS, PLACE = "model.weights.h5", "place.json"
-EXCHANGES = {"torch": "muster.torch.exchange", "tensorflow": "muster.tensorflow"}
+EXCHANGES = {"torch": "muster.torch.tensor_exchange", "tensorflow": "muster.tensorflow"}
 Optimizer = TypeVar("Optimizer", bound="keras.optimizers.Optimizer")
 
 
@@ -138,7 +138,7 @@ def _load(model: Any, folder: Path) -> dict[str, int]:
 
 
 class KerasCollectives(Protocol):
-    """Exchange of backend tensors between ranks: `muster.torch.exchange` or `muster.tensorflow`."""
+    """Exchange of backend tensors between ranks: `muster.torch.tensor_exchange` or `muster.tensorflow`."""
 
     def average(self, trial: "Trial", gradients: list[Any]) -> list[Any]: ...
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.transports.grpc.proto import Numbers, render_proto
 from services.gateway.transports.rest.openapi import render_openapi
 

@@ -13,6 +13,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from services.gateway import secrets_files
 from services.gateway.deletions import store as deletion_store
 from services.gateway.deletions.runner import DeletionRunner
+from services.gateway.operation_table import OUTCOMES
 from services.gateway.platform.audit.auditor import Auditor
 from services.gateway.platform.auth import first_account
 from services.gateway.platform.auth.authentication import Authenticator
@@ -37,8 +38,8 @@ from services.gateway.platform.dispatch import Dispatcher
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.feed import Feed
 from services.gateway.platform.events.publishing import Publisher, Subscribers
+from services.gateway.platform.events.shared_readers import Tails
 from services.gateway.platform.events.stream_limits import OpenStreams
-from services.gateway.platform.events.tails import Tails
 from services.gateway.platform.limits.buckets import Rate, RateClass
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
 from services.gateway.platform.limits.rate_limits import RateLimiter
@@ -49,7 +50,6 @@ from services.gateway.projections.handlers import handlers_of
 from services.gateway.quotas import store as quotas
 from services.gateway.sessions import store as sign_in_links
 from services.gateway.settings import GatewaySection, Settings
-from services.gateway.table import OUTCOMES
 from services.gateway.transports.rest.openapi import API_VERSION
 from services.gateway.transports.servers import Servers, tls_of
 from services.gateway.webhooks import delivery_store as deliveries, store as webhooks

@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import Field, IPvAnyNetwork, model_validator
 
-from services.gateway.platform.auth.forwarding import ForwardedHeader, Proxies
+from services.gateway.platform.auth.client_address import ForwardedHeader, Proxies
 from shared.settings import NatsSettings, PostgresSettings, RedisSettings, Section, ServiceSettings
 
 

@@ -14,7 +14,7 @@ from services.provisioner.core.instances.instance import (
     InstanceTrigger,
     moved,
 )
-from services.provisioner.core.instances.intents import offer_of
+from services.provisioner.core.instances.launches import offer_of
 from services.provisioner.core.instances.refusals import Cause, LaunchRefusal, is_cleared
 from services.provisioner.events import changed
 from shared.bus import Delivery, Unit

@@ -12,16 +12,16 @@ from services.provisioner import store
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.drivers.driver import MachineDriver
+from services.provisioner.drivers.host_resources import count_cores, find_gpus, worker_environment
 from services.provisioner.drivers.local import LocalDriver, LocalSite
-from services.provisioner.drivers.machine import count_cores, find_gpus, worker_environment
 from services.provisioner.handlers import SchedulerEventHandlers
 from services.provisioner.pools.catalogue import CatalogueFile
-from services.provisioner.pools.specs import Pools
-from services.provisioner.providers.connecting import OpenedDrivers
+from services.provisioner.pools.current_pools import Pools
+from services.provisioner.providers.driver_factory import OpenedDrivers
 from services.provisioner.queries.costs import CostQueries
 from services.provisioner.queries.identities import IdentityQueries
 from services.provisioner.queries.machine_pools import PoolQueries
-from services.provisioner.reconcile.effects import Effects, TermContext
+from services.provisioner.reconcile.driver_calls import Effects, TermContext
 from services.provisioner.reconcile.loop import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
 from shared.bus import Consumer
@@ -30,7 +30,7 @@ from shared.database.leases import run_term
 from shared.errors import Conflict, Rejected, Transient
 from shared.ids import PoolName, new_id
 from shared.infrastructure import Infrastructure
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 from shared.runtime.process import ServiceProcess
 
 NAME = "provisioner"

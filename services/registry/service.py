@@ -28,21 +28,21 @@ from services.registry.logs.reader import LogReader
 from services.registry.media.packs import MediaPacks
 from services.registry.media.retention import MediaRetention
 from services.registry.queries import RegistryQueries
-from services.registry.runs.facts import AskedFacts
 from services.registry.runs.phases import Phases
+from services.registry.runs.reporting_workers import AskedFacts
 from services.registry.series.packing import Packing
 from services.registry.settings import RegistrySection, Settings
 from services.registry.storage.links import INCOMING, PresignedUrls
 from shared.bus import Bus, Responder, Units
-from shared.bus.deletion import DeletionLoop
+from shared.bus.data_deletion import DeletionLoop
 from shared.bus.health import health_answers
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.database.partitions import Partitioned, Partitions
 from shared.infrastructure import Infrastructure
 from shared.messages.exports import ExportMetrics, ExportTable
-from shared.objects.binding import Binding
 from shared.objects.s3 import S3Objects
+from shared.objects.signed_upload_check import Binding
 from shared.runtime.loops import repeat
 from shared.runtime.process import ServiceProcess
 

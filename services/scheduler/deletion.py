@@ -1,7 +1,7 @@
 """Deletes the scheduler's data of an experiment, workspace or tenant: requests, runs and experiment policies.
 Usage is kept without its owner.
 
-Part of `shared.bus.deletion`. It runs within a leader's term: memory is cleared first, so that no cycle writes
+Part of `shared.bus.data_deletion`. It runs within a leader's term: memory is cleared first, so that no cycle writes
 the data again.
 """
 
@@ -28,7 +28,7 @@ from services.scheduler.store.tables import (
     wanted,
 )
 from shared.bus import Unit
-from shared.bus.deletion import AT_ONCE, DeleteStatement, DeletionRequest, outbox_of, rows_of
+from shared.bus.data_deletion import AT_ONCE, DeleteStatement, DeletionRequest, outbox_of, rows_of
 from shared.database.statements import ctid, listed
 from shared.database.tables import tables_of
 from shared.errors import Transient
@@ -82,7 +82,7 @@ class DeletionOwner:
 
     def rows(self, deletion: DeletionRequest) -> Sequence[DeleteStatement]:
         """Return the rows to delete. The other rows of a tenant are deleted with its tables by
-        `shared.bus.deletion`."""
+        `shared.bus.data_deletion`."""
         if deletion.scope == "workspace":
             return _workspace_rows(deletion)
         used = _anonymized(deletion)

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from services.scheduler.core.planning.plan import Demand
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import (
+from services.scheduler.core.state.published_events import (
     Closed,
     Ended,
     Fact,
@@ -29,7 +29,7 @@ from shared.messages.allocations import Slot
 from shared.messages.pools import PoolCapacity, PoolDemand
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted, RunResized
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost, WorkerRemoved
 
 TraceOf = Callable[[TrialId], dict[str, str]]

@@ -7,8 +7,8 @@ from prometheus_client import REGISTRY, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from services.scheduler.core.state.facts import Fact, Granted
 from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.published_events import Fact, Granted
 from shared.ids import PoolName
 
 _CYCLE_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -5,7 +5,7 @@ import asyncio
 import contextlib
 from datetime import timedelta
 
-from services.scheduler.admin import late_edits
+from services.scheduler.admin import missed_edits
 from services.scheduler.core.reducers import draining, requests
 from services.scheduler.core.reducers.workers import on_removed
 from services.scheduler.core.state.records.worker import Drain
@@ -67,7 +67,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
         workers = await load_worker_commands(connection)
         disabled = await load_disabled(connection)
         edits = cycle.edits
-        rules = await late_edits.load_rules(connection, cluster, cycle.clock.now())
+        rules = await missed_edits.load_rules(connection, cluster, cycle.clock.now())
 
     def take_up(cycle: Cycle) -> None:
         for experiment, policy in policies.items():
@@ -87,11 +87,11 @@ async def _once(cycle: Cycle, database: Database) -> None:
     take_up_rules(cycle, rules, edits)
 
 
-def take_up_rules(cycle: Cycle, rules: late_edits.StoredRules, edits: int) -> None:
+def take_up_rules(cycle: Cycle, rules: missed_edits.StoredRules, edits: int) -> None:
     """Apply policies read from the tables, unless an edit arrived since the read: the data may then be older,
     and the next pass reads it again."""
     if cycle.edits == edits:
-        cycle.push(lambda cycle: late_edits.apply_rules(cycle.cluster, rules))
+        cycle.push(lambda cycle: missed_edits.apply_rules(cycle.cluster, rules))
 
 
 def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:

@@ -27,7 +27,7 @@ from services.scheduler.workers.heartbeats import Heartbeats
 from services.scheduler.workers.joining import Joining
 from shared.auth.nats_jwt import WorkerIssuer
 from shared.bus import Responder
-from shared.bus.deletion import DeletionLoop
+from shared.bus.data_deletion import DeletionLoop
 from shared.bus.republish import republishing
 from shared.database.leases import Lease, run_term
 from shared.errors import Conflict, Transient

@@ -1,4 +1,4 @@
-"""Delete the searcher's data: experiments, trials and journals. See also `shared.bus.deletion`."""
+"""Delete the searcher's data: experiments, trials and journals. See also `shared.bus.data_deletion`."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from sqlalchemy import Uuid, exists, literal, select
 from services.searcher.core.experiment.states import EXPERIMENT
 from services.searcher.store.tables import driver, experiment, journal, snapshot, trial
 from shared.bus import Unit
-from shared.bus.deletion import DeleteStatement, DeletionRequest, outbox_of, rows_of
+from shared.bus.data_deletion import DeleteStatement, DeletionRequest, outbox_of, rows_of
 
 _FINAL = [str(state) for state in EXPERIMENT.final]
 
@@ -29,7 +29,7 @@ class SearcherDeletionOwner:
     def rows(self, deletion: DeletionRequest) -> Sequence[DeleteStatement]:
         """Return the rows of an experiment.
 
-        A workspace has none, because its experiments are deleted one by one. `shared.bus.deletion` deletes all rows
+        A workspace has none, because its experiments are deleted one by one. `shared.bus.data_deletion` deletes all rows
         of a tenant.
         """
         if deletion.scope != "experiment":

@@ -1,7 +1,7 @@
 """Convert experiments and trials to the searcher's messages."""
 
 from muster.config import ExperimentConfig
-from muster.config.sections import Resources
+from muster.config.small_sections import Resources
 from services.searcher.core.experiment.entities import (
     ExperimentRecord,
     ScoredValidation,
@@ -23,7 +23,7 @@ from shared.messages.experiments import (
     TrialRequested,
     Validated,
 )
-from shared.messages.specs import LogPolicy, QueueShare, Slots, TrialSpec
+from shared.messages.trial_specs import LogPolicy, QueueShare, Slots, TrialSpec
 
 
 def public_state(state: TrialState) -> str:

@@ -36,9 +36,9 @@ from shared.messages.experiments import (
     Referenced,
     ValidateConfig,
 )
-from shared.messages.journals import GetJournal, JournalEntry, JournalPage, ReplayExperiment
 from shared.messages.plans import GetPriorObservations, PriorObservationsReply, PriorTrial
-from shared.messages.specs import UNCATEGORIZED
+from shared.messages.search_journals import GetJournal, JournalEntry, JournalPage, ReplayExperiment
+from shared.messages.trial_specs import UNCATEGORIZED
 
 MOST_ENTRIES = 1000
 PAGE_BYTES = 400 * 1024

@@ -13,12 +13,12 @@ from services.searcher.core.reducers.limits import keep_budget, widen
 from services.searcher.core.reducers.runs import on_overdue
 from services.searcher.core.search.widening import Idle
 from services.searcher.runner.dispatcher import Dispatcher
-from services.searcher.runner.drivers import Drivers
+from services.searcher.runner.search_drivers import Drivers
 from services.searcher.settings import SearcherSection
-from services.searcher.store import capacity, drivers, entities, pending
+from services.searcher.store import capacity, entities, search_drivers, unpublished
 from services.searcher.store.capacity import SearchKey
 from services.searcher.store.entities import Locked
-from services.searcher.store.pending import Overdue
+from services.searcher.store.unpublished import Overdue
 from shared.bus import Unit, Units
 from shared.clock import Clock
 from shared.ids import PoolName
@@ -67,18 +67,20 @@ class Loops:
     async def announce_once(self) -> None:
         every = timedelta(seconds=self.settings.announce_every_s * 0.9)
         async with self.units.system() as unit:
-            for found in await pending.take_pending_trials(unit.connection):
+            for found in await unpublished.take_pending_trials(unit.connection):
                 message = events.trial_changed(found.trial, found.experiment)
                 unit.emit(message, tenant=found.tenant)
-            for changed in await pending.take_pending_experiments(unit.connection, unit.now, every):
+            for changed in await unpublished.take_pending_experiments(unit.connection, unit.now, every):
                 unit.emit(events.experiment_changed(changed.experiment), tenant=changed.tenant)
-            if await pending.is_any_left(unit.connection):
+            if await unpublished.is_any_left(unit.connection):
                 self.dispatcher.publish_requested.set()
-            late = await pending.load_skipped(unit.connection, unit.now - 2 * every)
+            late = await unpublished.load_skipped(unit.connection, unit.now - 2 * every)
         for experiment in late:
             # One at a time, so that no other lock is held while waiting for an experiment.
             async with self.units.system() as unit:
-                for changed in await pending.take_pending_experiment(unit.connection, experiment, unit.now):
+                for changed in await unpublished.take_pending_experiment(
+                    unit.connection, experiment, unit.now
+                ):
                     unit.emit(events.experiment_changed(changed.experiment), tenant=changed.tenant)
 
     async def widen_once(self) -> None:
@@ -138,7 +140,7 @@ class Loops:
     async def settle_once(self) -> None:
         before = self.clock.now() - timedelta(seconds=self.settings.settle_after_s)
         async with self.units.system() as unit:
-            overdue = await pending.load_overdue(unit.connection, before)
+            overdue = await unpublished.load_overdue(unit.connection, before)
         for each in overdue:
             await self._settle(each)
 
@@ -149,6 +151,6 @@ class Loops:
 
     async def end_undriven_once(self) -> None:
         async with self.units.system() as unit:
-            undriven = await drivers.load_undriven(unit.connection, unit.now)
+            undriven = await search_drivers.load_undriven(unit.connection, unit.now)
         for each in undriven:
             await self.drivers.end(each)

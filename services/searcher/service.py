@@ -5,11 +5,11 @@ from services.searcher.handlers import command_handlers, event_handlers
 from services.searcher.queries import SearcherQueries
 from services.searcher.reconcile import Loops
 from services.searcher.runner.dispatcher import Dispatcher
-from services.searcher.runner.drivers import Drivers
 from services.searcher.runner.replays import Replays
+from services.searcher.runner.search_drivers import Drivers
 from services.searcher.runner.searches import SearchCache
 from services.searcher.settings import Settings
-from shared.bus.deletion import DeletionLoop
+from shared.bus.data_deletion import DeletionLoop
 from shared.bus.republish import republishing
 from shared.infrastructure import Infrastructure
 from shared.runtime.process import ServiceProcess

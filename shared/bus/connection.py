@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from shared import telemetry
 from shared.bus import envelope as headers, streams
-from shared.bus.pipeline import NO_STREAM, NotStored, Outgoing, Pipeline, PublishAck
+from shared.bus.batch_publish import NO_STREAM, NotStored, Outgoing, Pipeline, PublishAck
 from shared.bus.resubscribe import Resubscriber
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
@@ -134,7 +134,7 @@ class Bus:
 
     @property
     def jetstream_publisher(self) -> JetStreamContext:
-        """Context for single publishes that await their acknowledgement; use `pipeline` for many."""
+        """Context for single publishes that await their acknowledgement; use `batch_publish` for many."""
         if self._publisher is None:
             self._publisher = self._client.jetstream(timeout=5)
         return self._publisher

@@ -19,11 +19,11 @@ from pydantic import ValidationError
 from shared.bus import streams
 from shared.bus.connection import Bus
 from shared.bus.dead_letters import dead_letter
+from shared.bus.delivery_batches import ReceivedMessage, by_tenant, filter_of, is_final, reason_of, span_of
 from shared.bus.envelope import Delivery, Envelope
 from shared.bus.inbox import Inbox
 from shared.bus.poison_messages import MAX_STARTS, PoisonMessages
 from shared.bus.pull import CONSUMING, Pull
-from shared.bus.received import ReceivedMessage, by_tenant, filter_of, is_final, reason_of, span_of
 from shared.bus.units import Unit, Units
 from shared.errors import MusterError, Rejected, Transient
 from shared.ids import TenantId

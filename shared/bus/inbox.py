@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from shared.bus.delivery_batches import ReceivedMessage
 from shared.bus.envelope import Delivery
-from shared.bus.received import ReceivedMessage
 from shared.bus.units import Unit
 from shared.database.driver import AsyncpgDriver
 from shared.ids import TenantId

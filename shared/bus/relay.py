@@ -13,9 +13,9 @@ from uuid import UUID
 import structlog
 
 from shared.bus import streams
+from shared.bus.batch_publish import Outgoing, PublishAck
 from shared.bus.connection import Bus, StreamState
 from shared.bus.outbox import Outbox, Published
-from shared.bus.pipeline import Outgoing, PublishAck
 from shared.bus.units import OutboxRow
 from shared.clock import Clock
 from shared.database.engine import Database

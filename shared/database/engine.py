@@ -277,7 +277,7 @@ def _is_retried(state: str | None) -> bool:
 
 
 def deletion_tables(op: Any, schema: str) -> None:
-    """In a migration: create the tables of pending deletions, and of deleted ids, which outlive their tenant (`shared.bus.deletion`)."""
+    """In a migration: create the tables of pending deletions, and of deleted ids, which outlive their tenant (`shared.bus.data_deletion`)."""
     op.execute(
         f"CREATE TABLE {schema}.tombstone (id uuid PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())"
     )

@@ -11,9 +11,9 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from muster.errors import Rejected
-from shared.annotations import without_none
-from shared.filters.reader import Names, read_filter, read_orders
-from shared.filters.tree import All, Any, Comparison, Filter, Kind, Not, Order, Value
+from shared.filters.parser import Names, read_filter, read_orders
+from shared.filters.syntax_tree import All, Any, Comparison, Filter, Kind, Not, Order, Value
+from shared.type_annotations import without_none
 
 Position = list[str | int | float | None]
 """The values of an item that a cursor contains."""

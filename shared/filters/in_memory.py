@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from shared.filters.fields import Field, ListQuery, read_position
-from shared.filters.tree import Absent, All, Any, Comparison, Contains, Filter, Not, Order, Value
+from shared.filters.syntax_tree import Absent, All, Any, Comparison, Contains, Filter, Not, Order, Value
 
 T = TypeVar("T")
 Cells: TypeAlias = Callable[[Field], Anything]

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.filters.fields import Field, ListQuery, Position, position_of, read_position
-from shared.filters.tree import Absent, All, Any, Comparison, Contains, Filter, Kind, Not, Order, Value
+from shared.filters.syntax_tree import Absent, All, Any, Comparison, Contains, Filter, Kind, Not, Order, Value
 
 _PREFIX = "ordered_"
 _MOST_INTEGER = 2**31 - 1

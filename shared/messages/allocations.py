@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.base import Record, ToWorker, WorkerRequest
-from shared.messages.specs import GangMember, PolicyMatch, Signal, SlotKind, TrialSpec
+from shared.messages.trial_specs import GangMember, PolicyMatch, Signal, SlotKind, TrialSpec
 
 MOST_SAMPLES = 1 << 31
 MOST_STEP_S = 86_400.0

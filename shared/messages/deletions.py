@@ -1,4 +1,4 @@
-"""Deletion: the gateway's command to each owning service, and the event that confirms it. `shared.bus.deletion` carries it out."""
+"""Deletion: the gateway's command to each owning service, and the event that confirms it. `shared.bus.data_deletion` carries it out."""
 
 from typing import Literal
 from uuid import UUID

@@ -8,7 +8,7 @@ from pydantic import BaseModel, JsonValue
 
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
 from shared.messages.base import Command, Event, Query, Record, ToWorker
-from shared.messages.specs import DesiredState, TrialSpec
+from shared.messages.trial_specs import DesiredState, TrialSpec
 
 ExperimentState = Literal[
     "active",

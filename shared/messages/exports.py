@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from shared.ids import ExperimentId
 from shared.messages.base import Query
 from shared.messages.files import FileLink
-from shared.messages.tables import DeclaredColumns
+from shared.messages.trial_tables import DeclaredColumns
 
 Format = Literal["arrow", "parquet"]
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.base import Event, Query, Record
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 InstanceState = Literal[
     "wanted",

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from muster.config.labels import Labels
 from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.base import Query, Record
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 from shared.messages.workers import IssuedJoin
 
 

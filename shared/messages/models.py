@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 from shared.ids import CheckpointId, ModelId, VersionId
 from shared.messages.base import Command, Event, Record
 from shared.messages.lineage import Lineage
-from shared.messages.specs import UNCATEGORIZED
+from shared.messages.trial_specs import UNCATEGORIZED
 
 Stage = Literal["none", "candidate", "staging", "production", "archived"]
 

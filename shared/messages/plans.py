@@ -8,7 +8,7 @@ from pydantic import BaseModel, JsonValue
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
 from shared.messages.base import Query, Record
 from shared.messages.pools import PoolView
-from shared.messages.specs import SlotKind, Thousandths
+from shared.messages.trial_specs import SlotKind, Thousandths
 from shared.messages.workers import WorkerView
 
 Basis = Literal["earlier_trials", "stated_model"]

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from shared.ids import PoolName
 from shared.messages.base import Command, Event, Query, Record
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 from shared.messages.workers import WorkerView
 
 

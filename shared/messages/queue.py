@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 from shared.filters.fields import Listing
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
 from shared.messages.base import Command, Event, Query, Record
-from shared.messages.specs import SlotKind, Thousandths
+from shared.messages.trial_specs import SlotKind, Thousandths
 
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 

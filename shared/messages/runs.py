@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.base import Event, Query
-from shared.messages.specs import GangMember, Signal
+from shared.messages.trial_specs import GangMember, Signal
 
 RUN_DELETED = "run_deleted"
 """Error code for a run whose experiment or tenant was deleted; the worker does not wait for it."""

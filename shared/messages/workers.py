@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from shared.ids import PoolName, TenantId, WorkerId
 from shared.messages.allocations import Slot
 from shared.messages.base import Command, Event, Query, Record, WorkerRequest
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 
 class WorkerJoined(Event, entity="worker", happened="joined", key="worker"):

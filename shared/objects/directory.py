@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from muster.errors import NotFound
 from shared.clock import Clock
-from shared.objects.port import Digest, ObjectStat, SignedPut
+from shared.objects.interface import Digest, ObjectStat, SignedPut
 from shared.objects.signing import CHECKSUM, checksum
 
 PIECE_BYTES = 64 * 1024

@@ -19,7 +19,7 @@ from urllib3.exceptions import HTTPError
 
 from muster.errors import Broken, MusterError, NotFound, Transient
 from shared.clock import Clock
-from shared.objects.port import Digest, ObjectStat, SignedPut
+from shared.objects.interface import Digest, ObjectStat, SignedPut
 from shared.objects.signing import CHECKSUM, CHECKSUM_ASKED, Signer, checksum, read_checksum
 from shared.settings import S3Settings
 from shared.telemetry import metrics

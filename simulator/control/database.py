@@ -10,8 +10,8 @@ from datetime import datetime
 
 from services.scheduler.core.reducers import draining, pause_measurements, requests
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.published_events import Fact
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import PauseTimes, Run, state_of

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from services.scheduler.core.planning.decisions import Demand
 from services.scheduler.core.reducers import requests
 from services.scheduler.core.reducers.workers import on_removed
-from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.published_events import Fact
 from services.scheduler.core.state.records.trial import TrialRequest
 from shared.ids import RunId, WorkerId
 from simulator.bus import SimulatedBus, SimulatedStream
 from simulator.control.database import LEASE_MS, SchedulerDatabase
-from simulator.control.leader import Leader, Tempo
+from simulator.control.leader_term import Leader, Tempo
 from simulator.control.messages import DesiredSet, ObservedSet
 from simulator.event_queue import Act, EventQueue
 from simulator.observers.observer import Observer

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.records.reservations import Reservation
 from shared.ids import PoolName, derived_id
-from simulator.demand.trial_owner import ROOT, tenant_id
+from simulator.demand.trial_requester import ROOT, tenant_id
 from simulator.event_queue import BEGINNING
 
 

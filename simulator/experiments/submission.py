@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from muster.config import ExperimentConfig
-from muster.config.sections import Resources
+from muster.config.small_sections import Resources
 from services.scheduler.core.state.records.labels import PlacementConstraint, where_of
 from services.scheduler.core.state.records.trial import SlotNeeds
 from services.searcher.core.experiment.entities import TrialRecord

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, m
 from muster.config.labels import LabelPart, Labels as LabelsOfMachines, read_labels
 from services.scheduler.core.state.records.labels import Labels, labels_of
 from shared.ids import WorkerId
-from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
+from shared.messages.trial_specs import WHOLE_SLOT, SlotKind, Thousandths
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Slots = Annotated[int, Field(ge=1, le=1_000_000)]

@@ -12,7 +12,7 @@ from services.scheduler.core.state.desired import DesiredRun
 from services.scheduler.core.state.observed import Observed, ObservedState
 from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import AllocationId, RunId, WorkerId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from simulator.control.messages import DesiredSet, ObservedSet
 from simulator.event_queue import Act, EventQueue
 from simulator.machines.journal import Journal, JournaledReport

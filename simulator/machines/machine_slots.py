@@ -6,7 +6,7 @@ from typing import Literal
 from services.scheduler.core.state.records.labels import Labels
 from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import PoolName, WorkerId
-from shared.messages.specs import Signal, SlotKind
+from shared.messages.trial_specs import Signal, SlotKind
 
 Phase = Literal["preparing", "ready", "running", "stopping", "exited"]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from services.registry.runs.core.fencing import Fence, RunEnding
-from services.scheduler.core.state.facts import Ended, Fact, Granted
+from services.scheduler.core.state.published_events import Ended, Fact, Granted
 from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, TrialId, WorkerId
 from simulator.event_queue import Act, EventQueue

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import AllocationId, TrialId, WorkerId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from simulator.event_queue import EventQueue
 from simulator.machines.registry import SimulatedRegistry
 from simulator.observers.observer import Observer

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Closed, Ended, Granted
+from services.scheduler.core.state.published_events import Closed, Ended, Granted
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import ExperimentId, RunId, TenantId, TrialId

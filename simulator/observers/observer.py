@@ -7,12 +7,12 @@ from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.published_events import Closed
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.unsaved import Unsaved
 from services.searcher.core.reducers.changes import Decision
 from shared.ids import TenantId, TrialId, WorkerId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from simulator.experiments.submission import Submission
 from simulator.trials import WorkloadTrial
 

@@ -1,7 +1,7 @@
 """The invariant of labels and exclusions."""
 
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Granted
+from services.scheduler.core.state.published_events import Granted
 from services.scheduler.core.state.unsaved import Unsaved
 from simulator.observers.invariant import Invariant
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Ended, Granted
+from services.scheduler.core.state.published_events import Ended, Granted
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import RunId, TrialId

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Closed, Ended, Granted
+from services.scheduler.core.state.published_events import Closed, Ended, Granted
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.slots import SlotCount
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import WHOLE_SLOT, DesiredState, Thousandths
+from shared.messages.trial_specs import WHOLE_SLOT, DesiredState, Thousandths
 from simulator.observers.invariant import Invariant
-from simulator.observers.machines import EndedEmpty, WithinMaximum
+from simulator.observers.machine_invariants import EndedEmpty, WithinMaximum
 from simulator.observers.placement import WhereWanted
 from simulator.observers.priority import PriorityNeverInverted
 from simulator.observers.run_handover import AfterUploads, NoStaleWrite

@@ -8,7 +8,7 @@ from services.scheduler.core.explaining.forecast import remaining_times
 from services.scheduler.core.state.records.labels import Labels, PlacementConstraint, labels_of
 from shared.ids import WorkerId
 from shared.messages.plans import OutlookRequest
-from simulator.planning.question import tenant_name, workspace_name
+from simulator.planning.worker_protocol import tenant_name, workspace_name
 from simulator.trials import PlainWork, WorkloadTrial
 
 CASES = (0.0, *remaining_times.CASES)

@@ -1,6 +1,6 @@
 """Checks whether a trial could ever get its slots; otherwise the simulation would wait forever."""
 
-from muster.config.sections import Resources
+from muster.config.small_sections import Resources
 from muster.errors import Rejected
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from simulator.experiments.submission import where_asked

@@ -12,7 +12,7 @@ from muster.errors import Rejected
 from services.searcher.core.experiment.results import time_metric
 from services.searcher.core.reducers.changes import Decision
 from services.searcher.core.search.prior_observations import PriorObservations, PriorTrial
-from shared.messages.specs import WHOLE_SLOT
+from shared.messages.trial_specs import WHOLE_SLOT
 from simulator.experiments.replayed_curves import Earlier, EarlierRunData, Terms, length_of
 from simulator.experiments.submission import Submission
 from simulator.experiments.synthetic_curves import Learning
@@ -21,10 +21,10 @@ from simulator.observers.experiments import Experiments
 from simulator.observers.measures import Measures
 from simulator.observers.observer import Observer
 from simulator.planning.background_jobs import NOW_MS, are_unknown, items_of, marks_of
-from simulator.planning.budgets import playable
 from simulator.planning.capacity_check import check_room
-from simulator.planning.earlier_runs import read_earlier
-from simulator.planning.question import (
+from simulator.planning.run_history import read_earlier
+from simulator.planning.supported_limits import playable
+from simulator.planning.worker_protocol import (
     OWN_TENANT,
     OWN_WORKSPACE,
     Basics,
@@ -34,7 +34,7 @@ from simulator.planning.question import (
     workspace_name,
 )
 from simulator.policies import bookings_of, policy_of, quotas_of, rented_of
-from simulator.simulate import POOL, TEMPO, machines_of
+from simulator.run_workload import POOL, TEMPO, machines_of
 from simulator.simulation import Setup, Simulation
 
 NAME = "experiment"

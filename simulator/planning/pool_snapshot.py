@@ -9,7 +9,7 @@ from shared.messages.plans import Outlook, OutlookRequest, ProvidedPool
 from shared.messages.pools import PoolRules
 from shared.messages.workers import WorkerView
 from simulator.files.schema import Cluster, MachineGroup, Policy, Provider, QuotaLimits, Window
-from simulator.planning.question import tenant_name, workspace_name
+from simulator.planning.worker_protocol import tenant_name, workspace_name
 
 BOOT_S = 90.0
 """Assumed time from an order to a machine that accepts work, if none was measured."""

@@ -10,7 +10,7 @@ import sys
 
 from muster.errors import MusterError, Rejected
 from simulator.planning.experiment_simulation import basics_of, futures, understand
-from simulator.planning.question import AnswerLine, Question, Refused
+from simulator.planning.worker_protocol import AnswerLine, Question, Refused
 
 
 def main() -> None:

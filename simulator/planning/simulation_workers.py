@@ -10,7 +10,7 @@ import structlog
 from muster.errors import from_problem
 from shared.clock import Clock
 from shared.errors import Broken, Rejected, Transient
-from simulator.planning.question import AnswerLine, Basics, Future, Question
+from simulator.planning.worker_protocol import AnswerLine, Basics, Future, Question
 
 MODULE = "simulator.planning.simulation_worker"
 MARGIN_S = 2.0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from shared.messages.plans import ExperimentPlan, OutlookRequest, RungTrials, Spread
-from simulator.planning.question import Basics, Future
+from simulator.planning.worker_protocol import Basics, Future
 
 LOW, HIGH = 0.1, 0.9
 

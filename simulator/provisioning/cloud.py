@@ -10,7 +10,7 @@ from typing import Protocol
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import Instance
-from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.launches import Intent, Launched, Presence, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.ids import WorkerId

@@ -15,29 +15,29 @@ from services.provisioner.core.instances.instance import (
     ended,
     moved,
 )
-from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
+from services.provisioner.core.instances.launches import Intent, Sighting, offer_of, own_sighting
 from services.provisioner.core.instances.outcomes import on_failed_attempt, on_kicked, on_launched
-from services.provisioner.core.planning.absences import Absences
-from services.provisioner.core.planning.garbage import Bill, ProviderLeftovers, plan_sweep
+from services.provisioner.core.planning.listing_gaps import Absences
 from services.provisioner.core.planning.loads import Loads
 from services.provisioner.core.planning.migration import ExcessCost
+from services.provisioner.core.planning.orphans import Bill, ProviderLeftovers, plan_sweep
 from services.provisioner.core.planning.plan import PoolPlan, PoolWorld, is_idle, plan_pool
 from services.provisioner.core.planning.pool_status import Demand, PoolStatus
 from services.provisioner.core.planning.shortage import Shortage
 from services.provisioner.core.planning.sizing import Launch
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.scheduler.core.planning.decisions import Demand as Told
-from services.scheduler.core.state.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.state.published_events import Fact, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.state.records.worker import Drain, Liveness
 from shared.errors import Transient
 from shared.ids import InstanceId, WorkerId, derived_id
 from simulator.control.scheduler_process import Drained, Removed
-from simulator.demand.trial_owner import ROOT
+from simulator.demand.trial_requester import ROOT
 from simulator.event_queue import Act
 from simulator.provisioning.cloud import CloudProvider
+from simulator.provisioning.connections import ProvisionerLinks
 from simulator.provisioning.instance_table import InstanceTable
-from simulator.provisioning.links import ProvisionerLinks
-from simulator.provisioning.refusal_table import Holds
+from simulator.provisioning.launch_backoffs import Holds
 
 PLACE = "provisioner"
 EVERY_MS, AT_REST_MS = 1000, 10_000

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from services.scheduler.core.state.facts import Closed, Fact
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.published_events import Closed, Fact
 from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
 from services.scheduler.core.state.records.trial import TrialRequest
 from services.searcher.core.experiment.entities import ExperimentRecord, TrialRecord
@@ -24,12 +24,12 @@ from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
 from simulator.bus import SimulatedBus, SimulatedStream
 from simulator.control.scheduler_process import SchedulerMessage, TrialRequested
-from simulator.demand.trial_owner import tenant_id
+from simulator.demand.trial_requester import tenant_id
 from simulator.event_queue import Act
 from simulator.experiments.submission import Submission
 from simulator.observers.observer import Observer
+from simulator.searching.database import Row, SearcherTables
 from simulator.searching.messages import Saved, Stored, Verdict
-from simulator.searching.rows import Row, SearcherTables
 from simulator.searching.searcher_events import SearcherEvent, news_of_fact, news_of_report
 from simulator.trials import WorkloadTrial
 

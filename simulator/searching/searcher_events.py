@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core.state.facts import Closed, Ended, Fact, Granted
+from services.scheduler.core.state.published_events import Closed, Ended, Fact, Granted
 from services.scheduler.core.state.records.run import Run
 from services.searcher.core.budget.ledger import SlotUsage
 from services.searcher.core.budget.limits import millis

@@ -14,16 +14,16 @@ from services.scheduler.core.reducers.elastic_reports import on_reported
 from services.scheduler.core.reducers.workers import on_heartbeat
 from services.scheduler.core.scheduling import Event, run_cycle
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Closed, Granted
 from services.scheduler.core.state.indexes.elastic.goodput import BatchSplit, split_batch
 from services.scheduler.core.state.indexes.elastic.history import ReportHistory
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.observed import ObservedState
+from services.scheduler.core.state.published_events import Closed, Granted
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.trial import SlotNeeds, TrialRequest
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import DesiredState, Signal
+from shared.messages.trial_specs import DesiredState, Signal
 from simulator.event_queue import EventQueue
 from simulator.trials import Spread, TrainingPace
 from simulator.workloads.published import RESTART_MS, Job

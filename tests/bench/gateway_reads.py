@@ -13,7 +13,7 @@ from services.gateway.platform.auth.authentication import Authenticator, CallerC
 from services.gateway.platform.auth.grants import Binding, Scope, combine_bindings, row_filters
 from services.gateway.platform.auth.permissions import ROLES, Permission
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, render_token
-from services.gateway.platform.call import Caller, check_permission
+from services.gateway.platform.call_context import Caller, check_permission
 from shared.clock import SystemClock
 from shared.ids import TenantId
 from tests.bench.embedded import TRIALS, Database, Platform, platform

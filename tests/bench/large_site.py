@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from services.scheduler.core.state.bulk_load import loading
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
-from services.scheduler.core.state.loading import loading
 from services.scheduler.core.state.records.gang import Gang, GangShare
 from services.scheduler.core.state.records.labels import Labels, PlacementConstraint
 from services.scheduler.core.state.records.pool import Quota
@@ -17,7 +17,7 @@ from services.scheduler.core.state.records.run_states import GangState
 from services.scheduler.core.state.records.trial import RequestState, SlotNeeds, Trial, TrialRequest
 from services.scheduler.core.state.records.worker import Liveness, SlotHold, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId, id_of
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.support.policies import plain
 
 SEED = 7

@@ -24,9 +24,9 @@ from tests.bench.logs_site import EXPERIMENTS, NEEDLE, SEED, TRIALS, fill, lines
 from tests.integration.registry.platform import Platform, Registry
 from tests.integration.registry.scheduling import CLOCK, Run
 from worker.journal.journal import Journal
+from worker.journal.journal_sender import Source
 from worker.journal.logs import LogTail, TailEvents
-from worker.journal.outputs import Output
-from worker.journal.sources import Source
+from worker.journal.output_reader import Output
 
 TEXT_MB = int(os.environ.get("LOGS_MB", "10000" if os.environ.get("FULL") else "1000"))
 INGEST_RUNS, INGEST_S, BATCH_LINES = 8, 15.0, 3000

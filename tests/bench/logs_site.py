@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import insert, update
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from services.registry.logs.core.lines import Block, Packed, Row, pack
+from services.registry.logs.core.line_columns import Block, Packed, Row, pack
 from services.registry.logs.store import objects as log_objects
 from services.registry.logs.store.objects import PackableTrial, PackAttempt
 from services.registry.storage.links import log_key

@@ -19,7 +19,7 @@ import psutil
 from shared.bus import Bus
 from shared.ids import ExperimentId, TrialId
 from shared.messages.metrics import CompareTrials, SeriesPages
-from shared.messages.tables import GetTable, TablePage
+from shared.messages.trial_tables import GetTable, TablePage
 from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.metrics_site import Site, fill

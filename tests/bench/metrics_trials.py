@@ -27,8 +27,8 @@ from shared.messages.reports import Mark
 from tests.bench.harness import percentile
 from worker.connection.platform_connection import PlatformConnection
 from worker.journal.journal import Journal
-from worker.journal.sending import report_sender
-from worker.journal.sources import Source
+from worker.journal.journal_sender import Source
+from worker.journal.run_senders import report_sender
 from worker.ranks.records import make_record
 from worker.store.records import StoredRun
 

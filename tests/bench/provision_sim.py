@@ -15,12 +15,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 
-from services.provisioner.core.instances.intents import offer_of
+from services.provisioner.core.instances.launches import offer_of
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.ids import PoolName
-from simulator.control.leader import Tempo
+from simulator.control.leader_term import Tempo
 from simulator.observers.measures import Measures
-from simulator.provisioning.links import Rented
+from simulator.provisioning.connections import Rented
 from simulator.simulation import Setup, Simulation
 from simulator.trials import WorkloadTrial
 from tests.bench.harness import Figures, Report, percentile, run

@@ -17,7 +17,7 @@ from services.scheduler.cycle import LeaderTerm
 from services.scheduler.queries.listing import page_of
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId
 from shared.messages.queue import GetQueue
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.support.policies import plain
 

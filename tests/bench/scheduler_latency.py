@@ -25,7 +25,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from deploy.keys.permissions import ADMIN, inbox
 from shared.bus import Bus, Envelope
-from shared.bus.pipeline import Outgoing, Pipeline, PublishAck
+from shared.bus.batch_publish import Outgoing, Pipeline, PublishAck
 from shared.clock import SystemClock
 from shared.errors import MusterError
 from shared.ids import SITE, ExperimentId, TenantId, TrialId, derived_id, new_id
@@ -33,7 +33,7 @@ from shared.messages.experiments import TrialRequested
 from shared.messages.pools import GetCluster
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunGranted
-from shared.messages.specs import DesiredState, Slots, TrialSpec
+from shared.messages.trial_specs import DesiredState, Slots, TrialSpec
 from tests.bench.durable import DurableServers
 from tests.bench.fleet import Fleet
 from tests.bench.harness import Figures, Report, percentile, run

@@ -20,7 +20,7 @@ from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.service import GC_THRESHOLD
 from shared.ids import RunId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.large_site import (
     EXPERIMENTS,

@@ -36,7 +36,7 @@ from services.searcher.core.search.state import save_state
 from services.searcher.runner import snapshots as saving
 from shared.ids import ExperimentId
 from shared.messages.queue import RequestOutcome
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.service_scale import measure_service
 

@@ -8,13 +8,13 @@ from itertools import islice
 from time import perf_counter
 
 from shared.bus import Envelope
-from shared.bus.pipeline import Outgoing, PublishAck
+from shared.bus.batch_publish import Outgoing, PublishAck
 from shared.database.driver import AsyncpgDriver
 from shared.database.engine import Database
 from shared.ids import ExperimentId, RunId, TrialId, derived_id, new_id
 from shared.messages.base import Event
 from shared.messages.experiments import TrialRequested
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from shared.settings import PostgresSettings
 from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report

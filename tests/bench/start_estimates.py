@@ -19,7 +19,7 @@ from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.pool import OrderName, PoolPolicy
 from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import PoolName, TrialId, WorkerId
-from simulator.control.leader import Tempo
+from simulator.control.leader_term import Tempo
 from simulator.machines.machine_slots import Kind
 from simulator.observers.observer import Observer
 from simulator.simulation import Setup, Simulation

@@ -11,7 +11,7 @@ import pytest
 
 from muster.errors import MusterError, NotFound
 from tests.chaos.breaking import SERVICES, Breaking, books_balance
-from tests.support.thorough import every
+from tests.support.drill_share import every
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
 

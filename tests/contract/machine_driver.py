@@ -9,7 +9,7 @@ import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.instance import INSTANCE, Instance, IntentId, worker_of
-from services.provisioner.core.instances.intents import Intent, Presence, instance_id_at
+from services.provisioner.core.instances.launches import Intent, Presence, instance_id_at
 from services.provisioner.drivers.driver import MachineDriver, MachineRef
 from shared.clock import SystemClock
 from shared.ids import PoolName, WorkerId, new_id

@@ -9,7 +9,7 @@ import pytest
 
 from muster.errors import NotFound, Rejected
 from shared.objects import LEAST_PART_BYTES, Digest, ObjectStore, SignedPut, read_all
-from shared.objects.binding import binds_content
+from shared.objects.signed_upload_check import binds_content
 
 MINUTE = timedelta(minutes=1)
 PAYLOAD = bytes(range(256)) * 8192 + b"end"

@@ -16,7 +16,7 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from pydantic import BaseModel
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.transports.grpc.stubs import muster_pb2
 from services.gateway.transports.rest.openapi import render_openapi
 from shared.messages import asyncapi

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 import muster.client.models as mirrored
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 RESPONSES = sorted({row.response for row in OPERATIONS}, key=lambda model: model.__name__)

@@ -15,7 +15,7 @@ ALLOWED = {
     "shared/bus/units.py": "gives it, and probes whether Postgres answers",
     "shared/bus/outbox.py": "the relay publishes what any tenant's transaction left",
     "shared/database/leases.py": "a lease is the site's",
-    "shared/bus/deletion.py": "carries out what is asked for of any tenant, some rows at a time, and a tenant's end",
+    "shared/bus/data_deletion.py": "carries out what is asked for of any tenant, some rows at a time, and a tenant's end",
     "services/scheduler/admin/budgets.py": "what was spent of budgets rules the cycle, which plans for all tenants",
     "services/scheduler/cycle.py": "a cycle plans for all tenants at once",
     "services/scheduler/reconcile.py": "reconciles over all tenants",
@@ -23,9 +23,9 @@ ALLOWED = {
     "services/scheduler/queries/__init__.py": "a worker's report is asked for by run, before its tenant is known",
     "services/scheduler/workers/joining.py": "join tokens are the site's",
     "services/provisioner/reconcile/loop.py": "instances are the site's",
-    "services/provisioner/reconcile/effects.py": "instances are the site's",
+    "services/provisioner/reconcile/driver_calls.py": "instances are the site's",
     "services/provisioner/reconcile/outcomes.py": "instances are the site's",
-    "services/provisioner/reconcile/garbage.py": "instances are the site's",
+    "services/provisioner/reconcile/orphans.py": "instances are the site's",
     "services/provisioner/queries/machine_pools.py": "pools of machines, their prices and costs are the site's",
     "services/provisioner/queries/costs.py": "prices and costs are the site's",
     "services/provisioner/queries/identities.py": "rented machines are the site's, and so is who they are",
@@ -43,7 +43,7 @@ ALLOWED = {
     "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",
     "services/gateway/platform/auth/authentication.py": "the tenant of a token or a session is what is looked for",
     "services/gateway/platform/audit/auditor.py": "seals what all tenants' calls have recorded, and records refusals",
-    "services/gateway/platform/call.py": "opens it for what who keeps the site changes, with its audit record",
+    "services/gateway/platform/call_context.py": "opens it for what who keeps the site changes, with its audit record",
     "services/gateway/cluster/operations/read.py": "instances are the site's",
     "services/gateway/machine_pools/operations/pools.py": "instances are the site's",
     "services/gateway/reservations/operations.py": "slots are booked by who keeps the site, for any tenant",
@@ -94,7 +94,7 @@ def _is_getattr_of_it(call: ast.Call) -> bool:
 
 
 PAST_THE_CALL = {
-    "services/gateway/platform/call.py": "opens them, with what the caller sees",
+    "services/gateway/platform/call_context.py": "opens them, with what the caller sees",
     "services/gateway/platform/commands/sending.py": "waits for what a command made of a thing that was found before",
     "services/gateway/platform/limits/tenant_rates.py": "a tenant's rates count for every call, before it is one",
     "services/gateway/deletions/runner.py": "carries a tenant's deletion on when no call is there any more",

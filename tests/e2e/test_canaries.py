@@ -18,7 +18,7 @@ from muster.client.settings import FILE, read_address
 from muster.errors import Rejected
 from muster.wire import ENV_TOKEN
 from tests.e2e.platform import Platform
-from tests.e2e.written import Places, everything
+from tests.e2e.secret_scan import Places, everything
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

@@ -19,7 +19,7 @@ from muster.client.models import ExperimentDetail
 from muster.client.settings import FILE, Address, read_address
 from muster.errors import Conflict, MusterError, NotFound, Rejected
 from tests.e2e.platform import TOY, Platform
-from tests.e2e.written import Places, object_names, rows
+from tests.e2e.secret_scan import Places, object_names, rows
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

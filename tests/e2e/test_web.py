@@ -8,7 +8,7 @@ import pytest
 
 from deploy.embedded.state import load_state
 from tests.e2e.platform import ROOT, Platform
-from tests.support.missing import missing, need
+from tests.support.missing_dependency import missing, need
 
 WEB = ROOT / "web"
 STORY_S = 480.0

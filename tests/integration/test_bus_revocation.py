@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from deploy.embedded.host.ports import free_ports
 from deploy.embedded.host.processes import ProcessId
-from deploy.embedded.keys.signing import finish_account, rotate_signing
+from deploy.embedded.keys.signing_key_rotation import finish_account, rotate_signing
 from deploy.embedded.servers import Home, NatsServer
 from deploy.embedded.state import Part, State
 from deploy.keys.directory import Keys

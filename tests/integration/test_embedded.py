@@ -24,7 +24,7 @@ from deploy.embedded.host.processes import wait_until
 from deploy.embedded.options import NICENESS, RUNS_NICENESS
 from deploy.embedded.servers.s3 import NICENESS as S3_NICENESS
 from deploy.embedded.state import load_state
-from deploy.embedded.supervision.leftovers import find_marked
+from deploy.embedded.supervision.orphan_processes import find_marked
 from tests.support.command_line import MUSTER, run
 from tests.support.warm import WITHOUT_TORCH
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.embedded.supervision.leftovers import find_marked
+from deploy.embedded.supervision.orphan_processes import find_marked
 from tests.integration.servers import Servers
 from tests.support.command_line import MUSTER
 

@@ -16,8 +16,8 @@ from deploy.embedded.first_start.buckets import make_bucket
 from deploy.embedded.first_start.certificates import make_certificates
 from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import Home, S3Server
-from deploy.embedded.servers.probe import PARTITIONS, ProbeTimes, StoreProbe, partition_of
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
+from deploy.embedded.servers.s3_probe import PARTITIONS, ProbeTimes, StoreProbe, partition_of
 from deploy.embedded.supervision.supervised_process import SupervisedProcess
 from shared.clock import SystemClock
 from tests.support.small_disk import filled, small_disk

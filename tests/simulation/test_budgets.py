@@ -8,7 +8,7 @@ from muster.config import load_config
 from simulator.experiments.submission import Submission
 from simulator.experiments.synthetic_curves import Learning
 from simulator.files.schema import Cluster, Policy
-from simulator.simulate import simulate
+from simulator.run_workload import simulate
 
 PRICE = 3.0
 CLUSTER = Cluster.model_validate(

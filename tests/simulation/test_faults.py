@@ -9,8 +9,8 @@ from simulator.event_queue import EventQueue
 from simulator.faults import Fault, InjectedFault
 from simulator.observers.observer import Observer
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, REAL, world
+from tests.support.drill_share import examples
 from tests.support.policies import plain
-from tests.support.thorough import examples
 
 
 class Causes(Observer):

@@ -11,19 +11,19 @@ from services.provisioner.core.planning import plan, sizing
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.reducers.draft import Draft
-from services.scheduler.core.state.facts import WorkerEmptied
+from services.scheduler.core.state.published_events import WorkerEmptied
 from services.scheduler.core.state.records.worker import Drain, Worker
 from simulator.faults import Fault
 from simulator.observers.invariant import InvariantViolation
 from simulator.observers.scheduling_invariants import all_invariants
 from simulator.provisioning.cloud import CloudBehavior
-from simulator.provisioning.links import Rented
+from simulator.provisioning.connections import Rented
 from simulator.provisioning.provisioner import Provisioner
 from simulator.simulation import Setup, Simulation
 from simulator.trials import PlainWork, WorkloadTrial
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, World, world
+from tests.support.drill_share import examples
 from tests.support.policies import plain
-from tests.support.thorough import examples
 
 OFFER = Offer(MachineKind("machine", "cloud", 8, "cuda"), price_per_hour=3.0)
 SPEC = PoolSpec(POOL, (OFFER,), 0, 4, timedelta(minutes=2), timedelta(minutes=5))

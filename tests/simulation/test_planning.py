@@ -11,8 +11,8 @@ from shared.ids import ExperimentId, TrialId, WorkerId
 from shared.messages.plans import EarlierRun, ExperimentPlan, OutlookRequest
 from simulator.files.schema import Cluster
 from simulator.planning.experiment_simulation import basics_of, futures, understand
-from simulator.planning.question import Question
 from simulator.planning.summary import summarize
+from simulator.planning.worker_protocol import Question
 
 FOUR_SLOTS = {"machines": [{"slots": 2, "count": 2}]}
 ONE_MACHINE = {"machines": [{"slots": 2, "name": "w", "is_numbered": False}]}

@@ -19,9 +19,9 @@ from simulator.experiments.synthetic_curves import Learning
 from simulator.faults import Fault
 from simulator.files.schema import Cluster, Policy
 from simulator.observers.invariant import InvariantViolation
-from simulator.simulate import simulate
+from simulator.run_workload import simulate
 from tests.simulation.worlds import EVERY_FAULT, world
-from tests.support.thorough import examples
+from tests.support.drill_share import examples
 
 HOURS_MS = 3_600_000
 TWO_SLOTS = Cluster.model_validate({"machines": [{"slots": 2}]})

@@ -8,7 +8,7 @@ import pytest
 
 from simulator.files.schema import Cluster, Policy
 from simulator.observers.measures import figures, jain
-from simulator.simulate import simulate
+from simulator.run_workload import simulate
 from simulator.simulate_command import Question, answer
 from simulator.trials import PlainWork, WorkloadTrial
 

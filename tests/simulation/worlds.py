@@ -11,17 +11,17 @@ from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
 from simulator.bus import ROUGH
-from simulator.control.leader import Tempo
+from simulator.control.leader_term import Tempo
 from simulator.demand.reservations import ReservationItem
 from simulator.experiments.submission import Submission
 from simulator.experiments.synthetic_curves import Learning
 from simulator.faults import Fault, Faults, InjectedFault, draw
 from simulator.machines.machine_slots import Kind
+from simulator.observers.event_digest import Trace
 from simulator.observers.invariant import Invariant
 from simulator.observers.observer import Observer
 from simulator.observers.scheduling_invariants import NoHealthyRunKilled, NothingLost, all_invariants
-from simulator.observers.trace import Trace
-from simulator.provisioning.links import Rented
+from simulator.provisioning.connections import Rented
 from simulator.simulation import Setup, Simulation
 from simulator.trials import PlainWork, WorkloadTrial
 from tests.support.policies import plain

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.missing import need
+from tests.support.missing_dependency import need
 
 DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel")
 CORES, GPUS = 8, ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")

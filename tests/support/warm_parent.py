@@ -30,7 +30,7 @@ OF_COMMANDS = (
     "muster.client",
     "rich.table",
     "deploy.embedded.commands",
-    "deploy.embedded.running",
+    "deploy.embedded.lifecycle",
 )
 """What the command line imports once a command runs."""
 

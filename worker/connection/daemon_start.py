@@ -1,4 +1,4 @@
-"""Starts the daemon of a joined machine: in the foreground, detached, or by a systemd unit. Neighbour: `joining`."""
+"""Starts the daemon of a joined machine: in the foreground, detached, or by a systemd unit. Neighbour: `join_command`."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from muster.errors import Rejected
 from shared.bus import AUTHENTICATION
-from worker.connection.joining import JoinSettings
+from worker.connection.join_command import JoinSettings
 from worker.connection.platform_connection import CONNECTED
 from worker.settings import inherited_environment
 

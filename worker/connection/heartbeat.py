@@ -13,7 +13,7 @@ from shared.ids import PoolName, WorkerId
 from shared.messages.allocations import ObservedAllocation, ObservedSet, ReclaimNotice, Slot
 from shared.runtime.outages import Outages
 from worker.connection.platform_connection import PlatformConnection
-from worker.core.fleet import Workload, is_abandoned, is_orphaned
+from worker.core.desired_set import Workload, is_abandoned, is_orphaned
 from worker.settings import WorkerSection
 
 EVERY_S = 1.0

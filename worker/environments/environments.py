@@ -21,7 +21,7 @@ import structlog
 
 from muster.errors import Rejected
 from worker.environments.constraints import find_conflict, load_constraints
-from worker.environments.steps import Step, StepResult, run_step
+from worker.environments.install_command import Step, StepResult, run_step
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from muster.wire.heartbeat import STACKS_SIGNAL
-from worker.core.profile import Usage
+from worker.core.resource_usage import Usage
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

@@ -14,8 +14,8 @@ from muster import wire
 from muster.errors import MusterError
 from muster.wire.process_records import PROCESSES, is_served, read_ended
 from shared.runtime.outages import Outages
-from worker.core.naming import RENDEZVOUS, part_of
-from worker.executors.port import ExecutorEvents, Order
+from worker.core.process_names import RENDEZVOUS, part_of
+from worker.executors.interface import ExecutorEvents, Order
 from worker.executors.start_failures import StartFailures
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")

@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 
 from muster import wire
-from worker.executors.port import ExecutorEvents, Order
+from worker.executors.interface import ExecutorEvents, Order
 from worker.executors.process import ProcessExecutor
 from worker.paths import WorkerPaths
 

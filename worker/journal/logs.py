@@ -1,4 +1,4 @@
-"""Copies the output of ranks into the log journal, each line once, with rank, stream, time and level. Neighbour: `outputs` reads the files."""
+"""Copies the output of ranks into the log journal, each line once, with rank, stream, time and level. Neighbour: `output_reader` reads the files."""
 
 import asyncio
 import json
@@ -14,9 +14,9 @@ from muster.wire import read_invalid
 from shared.clock import Clock
 from shared.messages.reports import LogLine
 from shared.runtime.outages import Outages
-from worker.core.lines import Level, cut_lines, find_error, guess_level
+from worker.core.line_splitter import Level, cut_lines, find_error, guess_level
 from worker.journal.journal import Journal
-from worker.journal.outputs import Output, OutputReader, Stream
+from worker.journal.output_reader import Output, OutputReader, Stream
 
 POLL_S = 0.25
 READS_PER_POLL = 4

@@ -10,7 +10,7 @@ import psutil
 
 from muster import wire
 from shared.ids import WorkerId
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 from worker.core.gang.network import Interface
 from worker.machine.cgroups import Cgroups
 from worker.sandbox.accounts import Account

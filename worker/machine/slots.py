@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from muster.errors import Rejected
 from shared.messages.allocations import Slot
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 from worker.settings import WorkerSection
 
 _QUERY = ("nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits")

@@ -6,11 +6,11 @@ import structlog
 
 from muster import wire
 from shared import telemetry
-from shared.messages.specs import Signal
-from worker.core.naming import RENDEZVOUS, generation_of, part_of, process_name
-from worker.executors.port import Order
-from worker.journal.outputs import outputs_of
-from worker.ranks.launch.frames import assignment_frame, rank_frames, rendezvous_frame
+from shared.messages.trial_specs import Signal
+from worker.core.process_names import RENDEZVOUS, generation_of, part_of, process_name
+from worker.executors.interface import Order
+from worker.journal.output_reader import outputs_of
+from worker.ranks.launch.start_frames import assignment_frame, rank_frames, rendezvous_frame
 from worker.ranks.step_meter import StepMeter
 from worker.runs.context import RunContext
 from worker.store.records import StoredRun

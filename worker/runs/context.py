@@ -1,4 +1,4 @@
-"""All components of one run on this machine: record, journals, sources, session, log reader and uploads. Neighbour: `wiring` creates them."""
+"""All components of one run on this machine: record, journals, sources, session, log reader and uploads. Neighbour: `run_factory` creates them."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,12 +11,12 @@ from shared.ids import WorkerId
 from worker.connection.platform_connection import PlatformConnection
 from worker.core.run.records import LocalRun
 from worker.environments.environments import Environments
-from worker.executors.port import Processes
+from worker.executors.interface import Processes
 from worker.journal.journal import Journal
+from worker.journal.journal_sender import Source
 from worker.journal.logs import LogTail
-from worker.journal.sending import trace_of
-from worker.journal.sources import Source
-from worker.machine.gpus import Gpus
+from worker.journal.run_senders import trace_of
+from worker.machine.gpu_utilization import Gpus
 from worker.machine.host import Machine
 from worker.paths import RunPaths, WorkerPaths
 from worker.ranks.session import RankSession

@@ -7,7 +7,7 @@ from worker.core.run.desired import Desired
 from worker.core.run.records import LocalRun
 from worker.core.run.resize import can_resize, joined, prepared
 from worker.core.run.states import TRAINING, RunState
-from worker.ranks.launch.description import spec_of
+from worker.ranks.launch.trial_file import spec_of
 from worker.runs.context import RunContext
 
 

@@ -1,4 +1,4 @@
-"""Moves one run: an event passes the pure core, the resulting plan is persisted, then executed. Neighbour: `runs` holds all runs."""
+"""Moves one run: an event passes the pure core, the resulting plan is persisted, then executed. Neighbour: `run_table` holds all runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,11 +9,11 @@ import structlog
 
 from muster import wire
 from muster.errors import MusterError
-from shared.messages.specs import PolicyMatch, Signal
+from shared.messages.trial_specs import PolicyMatch, Signal
 from shared.runtime import faults
 from worker.core.gang.assignment import FormationStep
 from worker.core.hang import GANG_HANGS, TERM_GRACE_S
-from worker.core.naming import RENDEZVOUS, part_of, process_name
+from worker.core.process_names import RENDEZVOUS, part_of, process_name
 from worker.core.run import reducers as core, resize
 from worker.core.run.actions import (
     Action,
@@ -31,9 +31,9 @@ from worker.core.run.actions import (
 from worker.core.run.plan import plan_step
 from worker.core.run.records import Fault, LocalRun
 from worker.core.run.states import RunState, Trigger
-from worker.executors.port import Order
+from worker.executors.interface import Order
 from worker.machine.oom_kills import MemoryKills
-from worker.ranks.launch.frames import hook_frame
+from worker.ranks.launch.start_frames import hook_frame
 from worker.runs import actions
 from worker.runs.context import RunContext, Tools
 from worker.runs.exits import cause_of

@@ -6,7 +6,7 @@ import re
 import signal
 
 from deploy.embedded.host.processes import wait_until
-from deploy.embedded.operator import bus_url
+from deploy.embedded.operator_bus import bus_url
 from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.servers import Home, NatsServer
 from deploy.embedded.state import Part, State, load_state

@@ -23,7 +23,7 @@ from deploy.embedded.servers.base import (
     plain_environment,
     write_private,
 )
-from deploy.embedded.servers.probe import USUAL, FreeSpace, ProbeTimes, StoreProbe, StoreWatch
+from deploy.embedded.servers.s3_probe import USUAL, FreeSpace, ProbeTimes, StoreProbe, StoreWatch
 
 BUCKET = "muster"
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"

@@ -12,11 +12,11 @@ from typing import Literal
 
 import psutil
 
-from deploy.embedded.host.memory import pss_bytes, tree
 from deploy.embedded.host.processes import ProcessId
+from deploy.embedded.host.proportional_memory import pss_bytes, tree
 from deploy.embedded.services import load_checks
 from deploy.embedded.state import Part, State, load_state
-from deploy.embedded.supervision.leftovers import find_workers
+from deploy.embedded.supervision.orphan_processes import find_workers
 from shared.messages.health import PROCESS, CheckResult
 
 ROOM_BYTES = 64 * 1024 * 1024

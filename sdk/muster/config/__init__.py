@@ -7,7 +7,7 @@ from muster.config.experiment import ExperimentConfig
 from muster.config.load import LoadedConfig, Source, check_partial, load_accepted, load_config, read_config
 from muster.config.merging import merge_configs
 from muster.config.metrics import Metric, MetricLimit
-from muster.config.searcher_union import Searcher
+from muster.config.searcher_schema import Searcher
 from muster.config.searchers import (
     AdaptiveAsha,
     AsyncHalving,

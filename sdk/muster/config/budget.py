@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import Field, field_validator
 
-from muster.config.section import Section, refusal, rule
+from muster.config.base_section import Section, refusal, rule
 
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from muster.config.section import Section, refusal, rule
+from muster.config.base_section import Section, refusal, rule
 
 CheckpointPolicy = Literal["best", "all", "none"]
 PeriodUnit = Literal["batches", "records", "epochs", "minutes"]

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from muster.config.section import did_you_mean, refusal
+from muster.config.base_section import did_you_mean, refusal
 from muster.config.space import Categorical, Const, Int, Parameter, Space, leaves
 
 Path: TypeAlias = tuple[str, ...]

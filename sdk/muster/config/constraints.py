@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from muster.config.base_section import did_you_mean, refusal
 from muster.config.conditions import Path, Point, has_value, value_at
-from muster.config.section import did_you_mean, refusal
 
 MAX_LENGTH = 1000
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {

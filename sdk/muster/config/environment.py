@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from pydantic import Field, field_validator
 
-from muster.config.section import Section, refusal
+from muster.config.base_section import Section, refusal
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN = re.compile(

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, JsonValue, field_validator
 from pydantic_core import PydanticCustomError
 
+from muster.config.base_section import Section, refusal, rule
 from muster.config.budget import Budget
 from muster.config.checkpoint_policy import CheckpointPeriod, CheckpointPolicy
 from muster.config.conditions import Point, check_conditions
@@ -18,10 +19,9 @@ from muster.config.environment import Environment
 from muster.config.log_policies import LogPolicy, check_policies
 from muster.config.optimizations import Distributed, Optimizations, check_optimizations
 from muster.config.point_validation import check_names, check_point
-from muster.config.searcher_union import Searcher
+from muster.config.searcher_schema import Searcher
 from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Single
-from muster.config.section import Section, refusal, rule
-from muster.config.sections import (
+from muster.config.small_sections import (
     CheckpointStorage,
     Profiling,
     Reproducibility,

@@ -7,10 +7,10 @@ from typing import TypeAlias
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from muster.config.base_section import ACCEPTED
 from muster.config.determined_translation import translate
 from muster.config.experiment import ExperimentConfig
 from muster.config.overrides import apply_overrides
-from muster.config.section import ACCEPTED
 from muster.config.yaml_reader import Document, Path, read_mapping, read_text
 from muster.errors import Rejected, describe_fault
 

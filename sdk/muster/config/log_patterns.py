@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import PydanticCustomError, SchemaError, SchemaValidator, core_schema
 
-from muster.config.section import refusal
+from muster.config.base_section import refusal
 
 MAX_PATTERN = 500
 MAX_REPEATS = 100

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from muster.config.base_section import Section, refusal
 from muster.config.log_patterns import read_pattern
-from muster.config.section import Section, refusal
 
 PolicyAction = Literal["cancel_retries", "exclude_node", "label"]
 

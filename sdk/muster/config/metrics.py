@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
-from muster.config.section import Section, refusal
+from muster.config.base_section import Section, refusal
 
 MOST_METRICS = 8
 MOST_LIMITS = 16

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from muster.config.section import Section, refusal
+from muster.config.base_section import Section, refusal
 
 Distributed = Literal["horovod", "torch", "none"]
 

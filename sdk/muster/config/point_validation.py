@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from muster.config.base_section import refusal
 from muster.config.conditions import Path, Point, has_value, holds, parents_first, put, value_at
-from muster.config.section import refusal
 from muster.config.space import Categorical, Const, Double, Int, Log, Parameter, Space, stepped
 
 _ROUNDING = 1e-9

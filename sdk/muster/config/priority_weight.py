@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from muster.config.section import refusal
+from muster.config.base_section import refusal
 
 _BEYOND = frozenset({"greater_than", "greater_than_equal", "less_than", "less_than_equal"})
 

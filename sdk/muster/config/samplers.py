@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from muster.config.section import Section, refusal, rule
+from muster.config.base_section import Section, refusal, rule
 
 SamplerName = Literal["random", "quasi_random", "tpe", "gp", "cmaes", "nsga2"]
 _STARTING = ("tpe", "gp", "cmaes")

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from muster.config.base_section import refusal, rule
 from muster.config.brackets import bracket_sizes
 from muster.config.metrics import SearchMetrics
 from muster.config.samplers import RANDOM, Sampler
-from muster.config.section import refusal, rule
 from muster.config.warm_start import WarmStart
 
 MAX_TRIALS = 100_000

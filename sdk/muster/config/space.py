@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Field, JsonValue, Tag
 from typing_extensions import TypeAliasType
 
-from muster.config.section import Section, refusal, rule
+from muster.config.base_section import Section, refusal, rule
 
 MAX_COUNT = 100_000
 MAX_VALUES = 10_000

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from muster.config.section import Section, refusal, rule
+from muster.config.base_section import Section, refusal, rule
 
 MOST_POINTS = 1000
 

@@ -11,7 +11,7 @@ from typing import Protocol
 import yaml
 from pydantic import JsonValue
 
-from muster.config.scalars import check_scalar, resolve_scalar
+from muster.config.yaml_scalars import check_scalar, resolve_scalar
 from muster.errors import Rejected
 
 MAX_BYTES = 256 * 1024

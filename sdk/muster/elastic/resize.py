@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from muster._trial.gang.reforming import open_reforming
-from muster.elastic.state import copied, from_first
+from muster.elastic.state_sync import copied, from_first
 from muster.errors import Rejected
 
 if TYPE_CHECKING:

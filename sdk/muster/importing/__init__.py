@@ -3,7 +3,7 @@
 from muster.importing.dumps import Dump, read_dumps
 from muster.importing.execution import ImportOutcome, ImportResult, execute_import
 from muster.importing.planning import ConfigFile, ImportPlan, ModelEntry, plan_import
-from muster.importing.storage import ObjectStore
+from muster.importing.s3_file_check import ObjectStore
 
 __all__ = [
     "ConfigFile",

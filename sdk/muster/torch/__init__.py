@@ -8,8 +8,8 @@ except ImportError as error:
     raise missing("torch", error) from error
 
 from muster.torch.loading import ResumableLoader
-from muster.torch.periods import Period, batches, epochs
 from muster.torch.state import TrainingState
 from muster.torch.trainer import Trainer
+from muster.torch.training_units import Period, batches, epochs
 
 __all__ = ["Period", "ResumableLoader", "Trainer", "TrainingState", "batches", "epochs"]

@@ -1,7 +1,7 @@
 """Resumable training state in a checkpoint's folder.
 
 `state.pt` holds the state that all ranks share, written by rank 0; `rank-00000.pt` the state of one rank. `plain_values` defines
-allowed values, `generators` handles random numbers, `files` reads and writes.
+allowed values, `rng_state` handles random numbers, `files` reads and writes.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from muster._checkpoint_errors import abbreviate, of_another_model
 from muster.errors import Rejected
 from muster.torch.files import read_file, write_file
-from muster.torch.generators import capture_generators, restore_generators
 from muster.torch.plain_values import check_plain
+from muster.torch.rng_state import capture_generators, restore_generators
 from muster.wire import Json
 
 FORMAT = 1

@@ -1,6 +1,6 @@
 """A training loop for a model, data and two functions; it handles everything that makes a script a trial.
 
-`batch_shards` shards batches, `gradients` exchanges gradients, `periods` schedules, `training_progress` holds the progress, and
+`batch_shards` shards batches, `gradients` exchanges gradients, `training_units` schedules, `training_progress` holds the progress, and
 `muster.elastic.resize` handles changes of the number of ranks.
 """
 
@@ -18,8 +18,8 @@ from muster.errors import Rejected
 from muster.torch.batch_shards import BatchShard, BatchSharder, Loader
 from muster.torch.gradients import join_gradients
 from muster.torch.metric_means import RunningMeans
-from muster.torch.periods import START, Period, Progress, batches, epochs
 from muster.torch.training_progress import TrainingProgress
+from muster.torch.training_units import START, Period, Progress, batches, epochs
 
 if TYPE_CHECKING:
     from muster import Trial

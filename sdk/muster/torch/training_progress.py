@@ -7,8 +7,8 @@ from torch.optim import Optimizer
 
 from muster.torch.batch_shards import BatchSharder
 from muster.torch.gradients import Gradients
-from muster.torch.periods import START, Progress
 from muster.torch.state import Stateful, TrainingState
+from muster.torch.training_units import START, Progress
 
 if TYPE_CHECKING:
     from muster import Trial

@@ -15,7 +15,20 @@ from muster.wire.codec import (
     Decoder,
     encode,
 )
-from muster.wire.disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_full, write_pid
+from muster.wire.environment_variables import (
+    ENV_ADDRESSES,
+    ENV_GENERATION,
+    ENV_LOCAL_RANK,
+    ENV_NODE,
+    ENV_NODES,
+    ENV_RANK,
+    ENV_SLOT_SHARE,
+    ENV_SLOTS,
+    ENV_STANDBY,
+    ENV_TENSORBOARD,
+    ENV_TOKEN,
+    ENV_TRIAL,
+)
 from muster.wire.frames import (
     DAEMON_FRAMES,
     DECISION_WAIT_S,
@@ -50,6 +63,7 @@ from muster.wire.frames import (
     StepMeasurements,
     Welcome,
 )
+from muster.wire.full_disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_full, write_pid
 from muster.wire.invalid_hparams import EXIT_INVALID, invalid_text, read_invalid
 from muster.wire.png import CHANNELS, PIXEL_BYTES, PIXELS, PNG, encoded, png_of
 from muster.wire.sockets import connect, expect, listen, receive
@@ -64,20 +78,6 @@ from muster.wire.spool import (
     read_spool,
 )
 from muster.wire.trial_file import TrialFile, read_trial_file, trial_file_text
-from muster.wire.variables import (
-    ENV_ADDRESSES,
-    ENV_GENERATION,
-    ENV_LOCAL_RANK,
-    ENV_NODE,
-    ENV_NODES,
-    ENV_RANK,
-    ENV_SLOT_SHARE,
-    ENV_SLOTS,
-    ENV_STANDBY,
-    ENV_TENSORBOARD,
-    ENV_TOKEN,
-    ENV_TRIAL,
-)
 
 __all__ = [
     "DAEMON_FRAMES",

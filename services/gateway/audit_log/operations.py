@@ -19,7 +19,7 @@ from services.gateway.audit_log.schema import (
 )
 from services.gateway.platform.audit import store
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import AUDITED_READ, SAFE

@@ -9,11 +9,11 @@ from services.gateway.budgets.schema import (
     SetWorkspaceBudgetRequest,
     WhenSpent,
 )
-from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.experiments.workspace_warnings import warn_unused_workspace
 from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.platform.schema import Empty

@@ -27,7 +27,7 @@ from services.gateway.experiments import store
 from services.gateway.experiments.actions import ACTIONS, Action
 from services.gateway.experiments.find import experiment_in
 from services.gateway.experiments.render import render_experiment
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands import operation_store as long_operations
 from services.gateway.platform.commands.long_operation_answers import requester_of, waiting_for_bus
 from services.gateway.platform.commands.schema import OperationState

@@ -6,7 +6,7 @@ from muster.errors import NotFound
 from services.gateway.checkpoints.render import render_download
 from services.gateway.checkpoints.schema import Download
 from services.gateway.experiments import store
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.references import parse_uuid
 from shared.ids import CheckpointId
 from shared.messages.checkpoints import CheckpointView, GetCheckpointFiles, ListCheckpoints

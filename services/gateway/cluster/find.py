@@ -1,7 +1,7 @@
 """Query the scheduler's view of the cluster."""
 
 from muster.errors import NotFound
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from shared.messages.pools import ClusterView, GetCluster
 from shared.messages.workers import WorkerView
 

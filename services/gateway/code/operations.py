@@ -29,7 +29,7 @@ from services.gateway.code.schema import (
 from services.gateway.experiments.find import find_experiment
 from services.gateway.experiments.schema import ExperimentRequest
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import NATURAL, READ_EXPERIMENT, SAFE
 from shared.messages.files import ConfirmUpload, FileEntry, GetCodeFiles, GetCodeText, GetUploadUrl

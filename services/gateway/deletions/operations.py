@@ -21,7 +21,7 @@ from services.gateway.experiments.render import render_experiment
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import deferred
 from services.gateway.platform.commands.outcomes import TenantOutcome
 from services.gateway.platform.commands.schema import OperationState

@@ -21,7 +21,7 @@ from services.gateway.platform.events import store as events
 from services.gateway.platform.events.publishing import Publisher
 from services.gateway.platform.events.store import NewEvent
 from shared.bus import Delivery, Unit, Units
-from shared.bus.deletion import DeleteStatement, mark_deleted, rows_of, tables_of_tenants, tenants_rows
+from shared.bus.data_deletion import DeleteStatement, mark_deleted, rows_of, tables_of_tenants, tenants_rows
 from shared.clock import Clock
 from shared.database.statements import among
 from shared.database.tables import tables_of

@@ -26,7 +26,7 @@ from services.gateway.pools.tables import slot_limit
 from services.gateway.quotas.tables import quota
 from services.gateway.trials.tables import run, trial
 from services.gateway.webhooks.tables import webhook
-from shared.bus.deletion import DeleteStatement, outbox_of, rows_of
+from shared.bus.data_deletion import DeleteStatement, outbox_of, rows_of
 from shared.ids import derived_id
 
 BATCH_SIZE = 200

@@ -20,10 +20,10 @@ from services.gateway.events.schema import (
     WatchMachineEventsRequest,
 )
 from services.gateway.experiments.find import find_experiment
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.events import store
 from services.gateway.platform.events.feed import View
-from services.gateway.platform.events.tails import PositionedItem, TailPage
+from services.gateway.platform.events.shared_readers import PositionedItem, TailPage
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import CLUSTER, READ_EXPERIMENT, SAFE
 from services.gateway.platform.references import Row

@@ -6,7 +6,7 @@ from services.gateway.experiment_groups.schema import (
     ExperimentGroupPage,
     ListExperimentGroupsRequest,
 )
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE

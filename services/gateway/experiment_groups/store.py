@@ -10,7 +10,7 @@ from services.gateway.experiments.store import EXPERIMENTS
 from services.gateway.experiments.tables import experiment
 from shared.filters.fields import Field
 from shared.filters.sql import condition
-from shared.filters.tree import Filter
+from shared.filters.syntax_tree import Filter
 
 _NONE = literal([None], ARRAY(Text))
 """Label array of an experiment without labels: a single null, so that it is counted."""

@@ -14,7 +14,7 @@ from services.gateway.experiments.submission.checks import (
 )
 from services.gateway.experiments.submission.config_resolution import resolve_config
 from services.gateway.platform.audit.records import Audited
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import NATURAL, READ_EXPERIMENT
 from shared.ids import PoolName

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
 from services.gateway.experiments import store
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.references import NUMBER, Row, parse_uuid
 
 Load = Callable[[AsyncConnection, int | UUID], Awaitable[Row | None]]

@@ -7,12 +7,12 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Double, Row, Select, case, cast, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.experiments.search_terms import find_candidates, is_newest_first, load_newest
+from services.gateway.experiments.search_index import find_candidates, is_newest_first, load_newest
 from services.gateway.experiments.tables import experiment
 from shared.database.statements import among
 from shared.filters.fields import Field, ListQuery
 from shared.filters.sql import Cells, RowPage, condition, load_part
-from shared.filters.tree import Filter
+from shared.filters.syntax_tree import Filter
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
 _NOT_FINITE = (float("inf"), float("-inf"), float("nan"))

@@ -3,11 +3,11 @@
 from services.gateway.checkpoints.schema import FileDownload
 from services.gateway.experiments.find import find_experiment
 from services.gateway.exports.schema import Export, ExportMetricsRequest, ExportRequest, ExportTableRequest
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
-from services.gateway.trial_tables.declared import declared_by
+from services.gateway.trial_tables.config_columns import declared_by
 from shared.ids import ExperimentId
 from shared.messages.exports import ExportMetrics, ExportTable
 

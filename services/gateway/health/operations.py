@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from services.gateway.health.schema import Health, HealthState, PlatformHealth, ServiceCheck
 from services.gateway.platform.auth.permissions import Access, Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import waiting_for_bus
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import SAFE

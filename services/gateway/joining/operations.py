@@ -8,7 +8,7 @@ from services.gateway.joining.schema import (
     WorkerCredentials,
 )
 from services.gateway.platform.auth.permissions import Access, Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import claim_apart, remember
 from services.gateway.platform.limits.buckets import RateClass
 from services.gateway.platform.operation import Operation

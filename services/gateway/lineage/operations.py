@@ -11,7 +11,7 @@ from services.gateway.lineage.render import render_graph
 from services.gateway.lineage.schema import GetLineageRequest, LineageGraph
 from services.gateway.models import store as models
 from services.gateway.models.find import find_version
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import READ_MODEL, SAFE
 from services.gateway.trials import store as trial_store

@@ -11,7 +11,7 @@ from muster.errors import NotFound
 from services.gateway.cluster.find import load_cluster
 from services.gateway.long_operations.schema import ListOperationsRequest, LongOperationPage, OperationRequest
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands import operation_store as store
 from services.gateway.platform.commands.long_operation_answers import requester_of, waiting_for_bus
 from services.gateway.platform.commands.outcomes import SiteOutcome, TenantOutcome

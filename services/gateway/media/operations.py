@@ -17,7 +17,7 @@ from services.gateway.media.schema import (
     MediaPage,
     TrialMediaRequest,
 )
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.json_values import to_time
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation

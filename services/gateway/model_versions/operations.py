@@ -26,7 +26,7 @@ from services.gateway.model_versions.schema import (
 )
 from services.gateway.models import store as models
 from services.gateway.models.find import find_version, model_in, version_in
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.sending import CommandTarget, carried_out, outcome_from_feed
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation

@@ -21,7 +21,7 @@ from services.gateway.models.schema import (
 )
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.sending import CommandTarget, carried_out, outcome_from_feed
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
@@ -30,7 +30,7 @@ from services.gateway.platform.preconditions import guard
 from shared.ids import ModelId
 from shared.messages.base import Command
 from shared.messages.models import CreateModel, DeleteModel, EditModel, SetAlias
-from shared.messages.specs import UNCATEGORIZED
+from shared.messages.trial_specs import UNCATEGORIZED
 
 MODEL = CommandTarget("model", models.load_model, render_model, Model)
 

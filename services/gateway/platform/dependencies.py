@@ -14,7 +14,7 @@ from services.gateway.platform.auth.sign_in.providers import Providers
 from services.gateway.platform.commands.outcomes import OperationOutcome
 from services.gateway.platform.events.feed import Feed, View
 from services.gateway.platform.events.publishing import Publisher
-from services.gateway.platform.events.tails import Tails
+from services.gateway.platform.events.shared_readers import Tails
 from services.gateway.platform.limits.concurrency import PerSender
 from services.gateway.platform.outbound.addresses import Network
 from services.gateway.platform.schema import Resource

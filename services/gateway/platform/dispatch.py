@@ -19,7 +19,7 @@ from services.gateway.platform.audit.records import (
 from services.gateway.platform.auth.authentication import Authenticator, CallerCredentials
 from services.gateway.platform.auth.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.platform.auth.refusals import Unauthenticated
-from services.gateway.platform.call import UNAUTHENTICATED, Call, Caller, check_permission
+from services.gateway.platform.call_context import UNAUTHENTICATED, Call, Caller, check_permission
 from services.gateway.platform.commands.long_operation_answers import OperationInProgress
 from services.gateway.platform.dependencies import Dependencies
 from services.gateway.platform.events.stream_limits import IDLE_TICK_S, OpenStreams, with_idle_ticks

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from shared.messages.specs import WHOLE_SLOT, Thousandths
+from shared.messages.trial_specs import WHOLE_SLOT, Thousandths
 
 
 class NotFinite(StrEnum):

@@ -11,7 +11,7 @@ from typing import Generic, Literal, TypeVar
 
 from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.auth.permissions import Access, Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.outcomes import OperationOutcome
 from services.gateway.platform.limits.buckets import RateClass
 from services.gateway.platform.limits.concurrency import Occupied

@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from muster.errors import Conflict
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.etags import names_tag, tag_of
 from services.gateway.platform.schema import Resource
 

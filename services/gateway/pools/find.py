@@ -2,7 +2,7 @@
 
 from muster.errors import NotFound
 from services.gateway.cluster.find import load_cluster
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from shared.messages.pools import PoolView
 
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from muster.errors import Conflict, NotFound, Rejected, Transient
-from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.experiments.workspace_warnings import warn_unused_workspace
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
 from services.gateway.platform.commands.long_operation_answers import waiting_for_bus
 from services.gateway.platform.commands.sending import wait_for

@@ -1,9 +1,9 @@
 """Operations on the retention of metrics and logs. The gateway checks permissions; the registry stores and enforces the rules."""
 
-from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.experiments.workspace_warnings import warn_unused_workspace
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import NATURAL, READ_EXPERIMENT, SAFE
 from services.gateway.platform.schema import Empty

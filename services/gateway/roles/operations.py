@@ -14,7 +14,7 @@ from services.gateway.platform.auth.first_account import binding_values
 from services.gateway.platform.auth.grants import TENANT_SCOPE, Binding, Scope, combine_bindings
 from services.gateway.platform.auth.permissions import ROLES, WIDE, Permission, Permissions, parse_permissions
 from services.gateway.platform.auth.store import roles as store
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation

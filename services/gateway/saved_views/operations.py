@@ -2,7 +2,7 @@
 
 from muster.errors import Conflict, NotFound
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import requester_of
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import NATURAL, SAFE

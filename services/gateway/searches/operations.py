@@ -4,7 +4,7 @@ from typing import Any
 
 from muster.errors import Conflict, NotFound, Transient
 from services.gateway.experiments.find import find_experiment
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
 from services.gateway.searches.schema import (
@@ -17,7 +17,7 @@ from services.gateway.searches.schema import (
     TellSearchRequest,
 )
 from shared.ids import ExperimentId
-from shared.messages import searches
+from shared.messages import custom_searches
 from shared.messages.base import Query
 
 CUSTOM = "custom"
@@ -26,7 +26,9 @@ CUSTOM = "custom"
 async def get_search(call: Call, request: SearchRequest) -> DrivenSearch:
     """Get the driver of a custom search and its progress through the events."""
     row = await _find(call, request.experiment)
-    return _render(row, await _ask(call, row, searches.GetDrivenSearch(experiment_id=ExperimentId(row.id))))
+    return _render(
+        row, await _ask(call, row, custom_searches.GetDrivenSearch(experiment_id=ExperimentId(row.id)))
+    )
 
 
 async def list_search_events(call: Call, request: ListSearchEventsRequest) -> SearchEventPage:
@@ -36,10 +38,10 @@ async def list_search_events(call: Call, request: ListSearchEventsRequest) -> Se
     end = clock.monotonic() + request.wait
     async with call.dependencies.feed.waiting_for(call.tenant, "search", row.id) as waiter:
         while True:
-            question = searches.GetSearchEvents(
+            question = custom_searches.GetSearchEvents(
                 experiment_id=ExperimentId(row.id), after=after, limit=request.limit, driver=request.driver
             )
-            page: searches.SearchEventPage = await _ask(call, row, question)
+            page: custom_searches.SearchEventPage = await _ask(call, row, question)
             left = end - clock.monotonic()
             if page.events or page.is_over or left <= 0:
                 return _render_page(page)
@@ -50,7 +52,7 @@ async def list_search_events(call: Call, request: ListSearchEventsRequest) -> Se
 async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:  # glossary: allowed
     """Apply operations to a custom search, all or none. Repeating the request has no effect."""
     row = await _find(call, request.experiment)
-    question = searches.SubmitSearchOperations(
+    question = custom_searches.SubmitSearchOperations(
         experiment_id=ExperimentId(row.id),
         operations=tuple(_to_message(each) for each in request.operations),
         acknowledge=request.acknowledge,
@@ -80,8 +82,8 @@ async def _ask(call: Call, row: Any, question: Query[Any]) -> Any:
         raise Transient("the searcher has not started the experiment yet", 1.0, "still_working") from None
 
 
-def _to_message(operation: SearchOperation) -> searches.SearchOperation:
-    return searches.SearchOperation(
+def _to_message(operation: SearchOperation) -> custom_searches.SearchOperation:
+    return custom_searches.SearchOperation(
         verb=operation.verb.value,
         key=operation.key or "",
         point=operation.hyperparameters,
@@ -92,7 +94,7 @@ def _to_message(operation: SearchOperation) -> searches.SearchOperation:
     )
 
 
-def _render(row: Any, found: searches.DrivenSearch) -> DrivenSearch:
+def _render(row: Any, found: custom_searches.DrivenSearch) -> DrivenSearch:
     return DrivenSearch(
         experiment=row.id,
         experiment_number=row.number,
@@ -104,7 +106,7 @@ def _render(row: Any, found: searches.DrivenSearch) -> DrivenSearch:
     )
 
 
-def _render_page(page: searches.SearchEventPage) -> SearchEventPage:
+def _render_page(page: custom_searches.SearchEventPage) -> SearchEventPage:
     return SearchEventPage(
         items=[_render_event(event) for event in page.events],
         after=page.scanned,
@@ -113,7 +115,7 @@ def _render_page(page: searches.SearchEventPage) -> SearchEventPage:
     )
 
 
-def _render_event(event: searches.SearchEvent) -> SearchEvent:
+def _render_event(event: custom_searches.SearchEvent) -> SearchEvent:
     return SearchEvent(
         number=event.number,
         time=event.at,

@@ -6,7 +6,7 @@ from services.gateway.platform.auth import first_account
 from services.gateway.platform.auth.grants import TENANT_SCOPE
 from services.gateway.platform.auth.sign_in.sign_in_file import ProviderSection
 from services.gateway.platform.auth.store import accounts as people, roles, sessions as store
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.sessions.claims import display_name, groups_of, names_for, verified_email
 from services.gateway.users.schema import UserKind
 from shared.auth.jwts import Claims

@@ -2,7 +2,7 @@
 
 from muster.errors import NotFound
 from services.gateway.platform.auth.store import tokens as access
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from shared.ids import TenantId
 
 

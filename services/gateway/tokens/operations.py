@@ -10,7 +10,7 @@ from services.gateway.platform.auth.grants import Binding, combine_bindings, nea
 from services.gateway.platform.auth.permissions import ROLES, Permission
 from services.gateway.platform.auth.store import tokens as store
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation

@@ -6,10 +6,10 @@ from datetime import timedelta
 import structlog
 from aiohttp import web
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.dispatch import Dispatcher
 from services.gateway.platform.events.feed import Feed
 from services.gateway.settings import GatewaySection
-from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.server import Rpc
 from services.gateway.transports.rest.app import Rest, RestSettings
 from services.gateway.transports.rest.connections import ConnectionLimits, listen, most_connections

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from services.gateway.experiments.find import experiment_in
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.json_values import to_time
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation

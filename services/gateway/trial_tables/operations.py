@@ -1,11 +1,11 @@
 """Operations on the table of an experiment's trials. The gateway checks access; the registry answers."""
 
 from services.gateway.experiments.find import find_experiment
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
-from services.gateway.trial_tables.declared import declared_by
+from services.gateway.trial_tables.config_columns import declared_by
 from services.gateway.trial_tables.schema import (
     TableColumns,
     TableColumnsRequest,
@@ -14,7 +14,7 @@ from services.gateway.trial_tables.schema import (
     TrialTableRequest,
 )
 from shared.ids import ExperimentId
-from shared.messages.tables import GetColumns, GetTable
+from shared.messages.trial_tables import GetColumns, GetTable
 
 
 async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable:

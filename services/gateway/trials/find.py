@@ -4,7 +4,7 @@ import re
 
 from muster.errors import NotFound
 from services.gateway.experiments.find import check_not_deleting
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.references import Row, parse_uuid
 from services.gateway.trials import store as trial_store
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from muster.errors import Rejected
 from services.gateway.experiments import store
 from services.gateway.platform.auth.store import tokens as access
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.usage.core import LabelledUsage
 from services.gateway.usage.schema import UsageRow
 from shared.ids import SITE, TenantId

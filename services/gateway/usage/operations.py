@@ -10,7 +10,7 @@ from muster.errors import Rejected
 from services.gateway.experiments import store
 from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import CLUSTER, SAFE
 from services.gateway.usage.core import SUMS, LabelledUsage, UsageKey, by_label, keys_of

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from muster.errors import Rejected
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 Purchase = Literal["on_demand", "spot"]
 

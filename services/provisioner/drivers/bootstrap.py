@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from services.provisioner.core.instances.intents import Intent
+from services.provisioner.core.instances.launches import Intent
 from shared.ids import WorkerId
 
 PAUSE_S = 5

@@ -1,4 +1,4 @@
-"""The interface of machine drivers, one for each provider. Only `reconcile/effects` and `reconcile/loop` call it.
+"""The interface of machine drivers, one for each provider. Only `reconcile/driver_calls` and `reconcile/loop` call it.
 
 Launching an intent repeatedly has the effect of launching it once: its id is the provider's idempotency token, or the
 machines' names derive from it. Every machine carries its intent and index, so that it can be found again after any
@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from services.provisioner.core.instances.instance import Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, Launched, Sighting
+from services.provisioner.core.instances.launches import Intent, Launched, Sighting
 from shared.ids import WorkerId
 
 

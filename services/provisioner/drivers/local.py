@@ -18,7 +18,7 @@ from pathlib import Path
 import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.launches import Intent, Launched, Presence, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers import processes
 from services.provisioner.drivers.driver import MachineRef

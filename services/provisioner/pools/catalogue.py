@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.provisioner.core.catalogue import Catalogue, MachineKind, Offer
 from shared.errors import Rejected
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 _LARGEST_BYTES = 16 * 1024 * 1024
 _log = structlog.get_logger()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from services.provisioner import store
 from services.provisioner.core.renting.pool_spec import PoolSpec
-from services.provisioner.pools.specs import Pools
+from services.provisioner.pools.current_pools import Pools
 from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock

@@ -12,7 +12,7 @@ from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import SERVING, InstanceState, InstanceTrigger, moved
 from services.provisioner.core.instances.refusals import LaunchBackoff
 from services.provisioner.events import changed, drain, provided
-from services.provisioner.pools.specs import Pools, month_of
+from services.provisioner.pools.current_pools import Pools, month_of
 from services.provisioner.store import PoolRecord
 from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question

@@ -1,1 +1,1 @@
-"""The leader's loop: observe providers (`view`), decide and record (`loop`), and act (`effects`, `outcomes`, `garbage`)."""
+"""The leader's loop: observe providers (`observed_state`), decide and record (`loop`), and act (`driver_calls`, `outcomes`, `orphans`)."""

@@ -1,7 +1,7 @@
 """The leader's loop: compare desired and actual machines.
 
 Events, ends of workers and a timer wake it: every second while something is in progress, every ten seconds when idle.
-Intents are committed under the lease before any effect; effects (`effects`) are idempotent and repeated until
+Intents are committed under the lease before any effect; effects (`driver_calls`) are idempotent and repeated until
 recorded.
 """
 
@@ -15,9 +15,9 @@ import structlog
 
 from services.provisioner import store
 from services.provisioner.core.instances.instance import Instance, InstanceTrigger, IntentId, moved
-from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
+from services.provisioner.core.instances.launches import Intent, Sighting, offer_of, own_sighting
 from services.provisioner.core.instances.refusals import fault_of
-from services.provisioner.core.planning.absences import Absences
+from services.provisioner.core.planning.listing_gaps import Absences
 from services.provisioner.core.planning.loads import Loads
 from services.provisioner.core.planning.migration import ExcessCost
 from services.provisioner.core.planning.plan import PoolPlan, PoolWorld, is_idle, plan_pool
@@ -25,16 +25,16 @@ from services.provisioner.core.planning.pool_status import PoolStatus
 from services.provisioner.core.planning.shortage import Shortage
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.events import changed, drain, provided
-from services.provisioner.pools.specs import budgets_of, month_of
-from services.provisioner.reconcile.effects import Effects, TermContext
-from services.provisioner.reconcile.garbage import Sweep
-from services.provisioner.reconcile.view import (
+from services.provisioner.pools.current_pools import budgets_of, month_of
+from services.provisioner.reconcile.driver_calls import Effects, TermContext
+from services.provisioner.reconcile.observed_state import (
     Observation,
     PoolView,
     could_spare,
     load_of,
     visibility_problem,
 )
+from services.provisioner.reconcile.orphans import Sweep
 from services.provisioner.store import PoolRecord
 from shared.bus import Unit
 from shared.errors import MusterError, Transient

@@ -1,4 +1,4 @@
-"""Record and publish the outcomes of effects under the lease. See `effects`."""
+"""Record and publish the outcomes of effects under the lease. See `driver_calls`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from functools import partial
 
 from services.provisioner import store
 from services.provisioner.core.instances.instance import Instance
-from services.provisioner.core.instances.intents import Intent, Launched, offer_of
+from services.provisioner.core.instances.launches import Intent, Launched, offer_of
 from services.provisioner.core.instances.outcomes import on_launched
 from services.provisioner.core.instances.refusals import LaunchRefusal, is_cleared
 from services.provisioner.events import changed

@@ -8,7 +8,6 @@ from services.provisioner.store.costs import (
     load_spent,
     load_used,
 )
-from services.provisioner.store.holds import clear_holds, load_holds, save_hold
 from services.provisioner.store.instances import (
     correct_bill,
     load_bills,
@@ -20,6 +19,7 @@ from services.provisioner.store.instances import (
     save_change,
     save_new,
 )
+from services.provisioner.store.launch_backoffs import clear_holds, load_holds, save_hold
 from services.provisioner.store.pools import (
     PoolRecord,
     change_provider,

@@ -8,7 +8,7 @@ from sqlalchemy import Row, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.provisioner.core.instances.instance import Instance, InstanceState, IntentId
-from services.provisioner.core.planning.garbage import Bill
+from services.provisioner.core.planning.orphans import Bill
 from services.provisioner.store.tables import instance
 from shared.ids import InstanceId, WorkerId
 

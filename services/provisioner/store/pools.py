@@ -14,7 +14,7 @@ from services.provisioner.store.tables import provider
 from shared.ids import PoolName
 from shared.messages.machine_pools import PoolDefinition
 from shared.messages.pools import PoolDemand
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from services.registry.checkpoints.store import checkpoints
 from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, CheckpointStatus, CheckpointTrigger
 from services.registry.runs import fences
-from services.registry.runs.facts import Facts
+from services.registry.runs.reporting_workers import Facts
 from services.registry.runs.store.trials import StoredRun
 from services.registry.storage.links import PresignedUrls, bound_key, upload_key
 from services.registry.storage.quota import refuse_contents
@@ -31,7 +31,7 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.files import FileEntry
 from shared.messages.runs import AllocationFacts
-from shared.objects.binding import Binding
+from shared.objects.signed_upload_check import Binding
 
 
 class Announcements:

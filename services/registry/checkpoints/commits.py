@@ -12,11 +12,11 @@ from services.registry.checkpoints.store import checkpoints
 from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.checkpoints.verifier import VerifiedUpload, Verifier
 from services.registry.core.checkpoint import PUBLIC, CheckpointStatus, CheckpointTrigger
-from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.metadata import refuse_metadata
+from services.registry.core.report_cursors import FIRST_RECORD, has_reached
 from services.registry.ingest.store import load_next
 from services.registry.runs import fences
-from services.registry.runs.facts import Facts
+from services.registry.runs.reporting_workers import Facts
 from services.registry.runs.store.trials import StoredRun
 from services.registry.storage.links import is_awaited
 from services.registry.storage.quota import refuse_contents

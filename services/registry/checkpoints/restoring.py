@@ -11,10 +11,10 @@ from services.registry.checkpoints.verifier import Verifier
 from services.registry.code import store as artifacts
 from services.registry.core.checkpoint import CheckpointStatus, choose_newest
 from services.registry.runs import fences
-from services.registry.runs.facts import Facts
+from services.registry.runs.reporting_workers import Facts
 from services.registry.runs.store import trials
 from services.registry.runs.store.trials import RankedValidation, StoredRun
-from services.registry.series.core.supersede import NOTHING, RunStart, plan_boundaries
+from services.registry.series.core.superseded_points import NOTHING, RunStart, plan_boundaries
 from services.registry.storage.links import PresignedUrls
 from services.registry.storage.store import files as manifests
 from shared.bus import RequestContext, Unit, Units

@@ -1,4 +1,4 @@
-"""Loop that settles ended runs: each announced checkpoint is saved, abandoned, or waited for with a reason. See `core/settling`.
+"""Loop that settles ended runs: each announced checkpoint is saved, abandoned, or waited for with a reason. See `core/abandonment`.
 
 Replicas may run it concurrently: each run is judged again under its trial's lock.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import STALE
-from services.registry.checkpoints.core.settling import Decision, OpenCheckpoint, Wait, judge_open
+from services.registry.checkpoints.core.abandonment import Decision, OpenCheckpoint, Wait, judge_open
 from services.registry.checkpoints.store import checkpoints, collection, pending
 from services.registry.checkpoints.store.pending import PendingRun
 from services.registry.core.checkpoint import CheckpointTrigger

@@ -3,7 +3,7 @@
 import re
 
 from services.registry.code.store import ask_artifact, await_upload, end_upload, load_artifact, save_artifact
-from services.registry.storage.core import refuse_growth
+from services.registry.storage.limits import refuse_growth
 from services.registry.storage.links import PresignedUrls, artifact_key, incoming_key
 from services.registry.storage.store.tenants import add_used, load_stored
 from shared.bus import RequestContext, Units
@@ -13,7 +13,7 @@ from shared.errors import NotFound, Rejected
 from shared.ids import new_id
 from shared.messages.files import Confirmed, ConfirmUpload, GetUploadUrl, UploadTarget
 from shared.objects import Digest, ObjectStore
-from shared.objects.binding import Binding
+from shared.objects.signed_upload_check import Binding
 
 MISSING = "nothing was uploaded to the URL; upload the bytes, then confirm"
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -1,4 +1,4 @@
-"""The registry's part of deletions. It alone may reject one, if something is registered or in use. See also `shared.bus.deletion` and `upkeep`."""
+"""The registry's part of deletions. It alone may reject one, if something is registered or in use. See also `shared.bus.data_deletion` and `upkeep`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from services.registry.models.events import model_event, version_event
 from services.registry.storage.links import INCOMING, kept_prefix
 from services.registry.storage.store import late_uploads
 from shared.bus import Unit, Units
-from shared.bus.deletion import DeleteStatement, DeletionRequest
+from shared.bus.data_deletion import DeleteStatement, DeletionRequest
 from shared.errors import Broken, Conflict, Transient
 from shared.ids import TenantId
 from shared.objects import ObjectStore

@@ -32,7 +32,7 @@ from services.registry.store.tables import (
     validations,
     versions,
 )
-from shared.bus.deletion import DeleteStatement, outbox_of, rows_of
+from shared.bus.data_deletion import DeleteStatement, outbox_of, rows_of
 
 AT_ONCE = 500
 
@@ -163,7 +163,7 @@ def workspace_rows(tenant: UUID, workspace: str) -> Sequence[DeleteStatement]:
 
 
 def tenant_rows(tenant: UUID) -> Sequence[DeleteStatement]:
-    """Delete a tenant's rows in partitioned tables; `shared.bus.deletion` handles all other tables."""
+    """Delete a tenant's rows in partitioned tables; `shared.bus.data_deletion` handles all other tables."""
     return (
         rows_of(report_cursors, report_cursors.c.tenant == tenant),
         _series_of(series.c.tenant == tenant),

@@ -23,7 +23,7 @@ from shared.ids import TenantId, derived_id, new_id
 from shared.messages.exports import Export, Exported
 from shared.messages.files import FileEntry, FileLink
 from shared.objects import ObjectStore
-from shared.objects.port import read_all
+from shared.objects.interface import read_all
 from shared.runtime import faults
 
 EXPORTS = "exports/"

@@ -8,7 +8,7 @@ from uuid import UUID
 import pyarrow as pa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.exports import store
+from services.registry.exports import export_data
 from services.registry.exports.core import points, trials
 from services.registry.trial_table.core.columns import (
     FACTS,
@@ -40,7 +40,7 @@ class Points:
     async def load_version(self, tenant: TenantId, question: ExportMetrics) -> tuple[str | int, ...]:
         """Return the number of points, and the newest series."""
         async with self.units.tenant(tenant) as unit:
-            return await store.count_points(
+            return await export_data.count_points(
                 unit.connection, question.experiment_id, question.group, question.names
             )
 
@@ -49,10 +49,10 @@ class Points:
         yield points.SCHEMA.empty_table()
         wanted = question.group, question.names
         async with self.units.tenant(tenant) as unit:
-            pieces = await store.plan_pieces(unit.connection, question.experiment_id, *wanted)
+            pieces = await export_data.plan_pieces(unit.connection, question.experiment_id, *wanted)
         for piece in pieces:
             async with self.units.tenant(tenant) as unit:
-                found = await store.load_rows(unit.connection, piece, *wanted)
+                found = await export_data.load_rows(unit.connection, piece, *wanted)
             yield await asyncio.to_thread(points.to_table, found)
 
 
@@ -68,7 +68,7 @@ class Trials:
             columns = await _columns(
                 unit.connection, question, await read_table(unit.connection, question, COLUMNS)
             )
-            fingerprint = await store.load_fingerprint(unit.connection, question.experiment_id)
+            fingerprint = await export_data.load_fingerprint(unit.connection, question.experiment_id)
             return (*fingerprint, *columns)
 
     async def read(self, tenant: TenantId, question: ExportTable) -> AsyncIterator[pa.Table]:

@@ -10,7 +10,7 @@ from functools import partial
 
 from services.registry.core.names import InputRefusal
 from services.registry.ingest.store import BatchRange
-from services.registry.logs.core.lines import IncomingLine
+from services.registry.logs.core.line_columns import IncomingLine
 from services.registry.series.core.names import (
     METRICS_PER_REPORT,
     VALIDATION_GROUP,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from services.registry.ingest.store import ChunkRow
 from services.registry.series.core.chunks import Columns, roll_up_of, split, to_packed, to_plain
 from services.registry.series.core.report_columns import SeriesPoints
-from services.registry.series.core.supersede import is_current
+from services.registry.series.core.superseded_points import is_current
 
 PACKED_FROM = 1_000
 """Points of a series in one batch; smaller groups are merged later."""

@@ -8,8 +8,8 @@ from uuid import UUID
 import structlog
 
 from services.registry import metrics
-from services.registry.core.marks import FIRST_RECORD
 from services.registry.core.names import InputRefusal
+from services.registry.core.report_cursors import FIRST_RECORD
 from services.registry.ingest import store as reports
 from services.registry.ingest.batches import Batch, IncomingBatch, read_batch
 from services.registry.ingest.chunking import chunks_of, current_points
@@ -17,13 +17,13 @@ from services.registry.ingest.group_commit import Combiner
 from services.registry.ingest.hints import Hints
 from services.registry.ingest.store import ChunkRow, MarkUpdate, SeriesKey, ValidationRow
 from services.registry.ingest.tracing import span_of_first, trace_of
-from services.registry.logs.core.lines import IncomingLine
+from services.registry.logs.core.line_columns import IncomingLine
 from services.registry.logs.store import chunks as logs
 from services.registry.runs import fences
-from services.registry.runs.facts import Facts
+from services.registry.runs.reporting_workers import Facts
 from services.registry.series.core.names import choose_new_series
 from services.registry.series.core.summary import summarise
-from services.registry.store.values import encode_values
+from services.registry.store.metric_json import encode_values
 from shared import telemetry
 from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager, nullcontext
 
-from services.registry.core.marks import FIRST_RECORD
+from services.registry.core.report_cursors import FIRST_RECORD
 from services.registry.ingest.batches import Batch, IncomingBatch
 from shared import telemetry
 from shared.messages.reports import ReportBatch

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 
-from services.registry.logs.core.lines import Layout, ObjectPart, parts_of
+from services.registry.logs.core.line_columns import Layout, ObjectPart, parts_of
 from services.registry.logs.store.objects import StoredObject
 from services.registry.storage.links import log_key
 from shared.objects import ObjectStore, read_all

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import structlog
 
-from services.registry.logs.core.lines import Block, pack
+from services.registry.logs.core.line_columns import Block, pack
 from services.registry.logs.reader import LogReader
 from services.registry.logs.store import chunks as logs, objects as log_objects
 from services.registry.logs.store.chunks import StoredChunk

@@ -8,7 +8,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from services.registry.concurrency import TenantConcurrencyLimit
-from services.registry.logs.core.lines import KeptLine
+from services.registry.logs.core.line_columns import KeptLine
 from services.registry.logs.core.matching import LineQuery, Matcher
 from services.registry.logs.reader import (
     FOUND_BYTES,

@@ -17,7 +17,7 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from services.registry.logs.core.lines import Block, KeptLine, ObjectPart
+from services.registry.logs.core.line_columns import Block, KeptLine, ObjectPart
 from services.registry.logs.core.matching import Matcher
 from services.registry.logs.object_parts import PAGE_BYTES, SEARCHED_BYTES, read_parts
 from services.registry.logs.store import chunks as logs, objects as log_objects

@@ -12,7 +12,7 @@ from services.registry.media import store as media
 from services.registry.media.incoming import choose_kept, refuse_pack
 from services.registry.media.store import Pack
 from services.registry.runs import fences
-from services.registry.runs.facts import Facts
+from services.registry.runs.reporting_workers import Facts
 from services.registry.storage.links import PresignedUrls, incoming_key, media_key
 from services.registry.storage.quota import refuse_bytes
 from services.registry.storage.store import tenants as storage, workspaces
@@ -23,7 +23,7 @@ from shared.ids import TenantId, WorkerId, derived_id
 from shared.messages.media import CommitMedia, MediaCommitted, MediaItem, MediaTarget, SendMedia
 from shared.messages.runs import AllocationFacts
 from shared.objects import Digest, ObjectStore, read_all
-from shared.objects.binding import Binding
+from shared.objects.signed_upload_check import Binding
 from shared.runtime import faults
 
 AT_ONCE = 4

@@ -5,7 +5,7 @@ from uuid import UUID
 from services.registry.runs.store import trials
 from services.registry.runs.store.trials import StoredRun
 from shared.bus import Unit
-from shared.bus.deletion import has_been_deleted
+from shared.bus.data_deletion import has_been_deleted
 from shared.errors import Broken, Rejected
 from shared.messages.runs import RUN_DELETED, AllocationFacts
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import JsonValue, ValidationError
 
-from muster.config.sections import CheckpointStorage, RetentionPolicy
+from muster.config.small_sections import CheckpointStorage, RetentionPolicy
 from services.registry.runs import fences
 from services.registry.runs.core.datasets import find_datasets
 from services.registry.runs.store import trials

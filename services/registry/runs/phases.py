@@ -1,7 +1,7 @@
 """Phases of runs: reported by workers, queried for timelines."""
 
 from services.registry.runs import fences
-from services.registry.runs.facts import Facts
+from services.registry.runs.reporting_workers import Facts
 from services.registry.runs.store import phases
 from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question

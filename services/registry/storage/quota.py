@@ -6,7 +6,7 @@ Checked when something is announced, and again under the row locks, the tenant's
 from collections.abc import Collection, Iterable
 from uuid import UUID
 
-from services.registry.storage.core import refuse_growth
+from services.registry.storage.limits import refuse_growth
 from services.registry.storage.store import objects, tenants as storage, workspaces
 from services.registry.storage.store.objects import Content
 from shared.bus import Unit

@@ -31,9 +31,9 @@ from services.registry.trial_table.store.rows import RowQuery
 from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Rejected
-from shared.filters.tree import columns_of
+from shared.filters.syntax_tree import columns_of
 from shared.messages.exports import ExportTable
-from shared.messages.tables import (
+from shared.messages.trial_tables import (
     DeclaredColumns,
     GetColumns,
     GetTable,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from services.scheduler.core.planning.fit import reach_of
+from services.scheduler.core.planning.max_capacity import reach_of
 from services.scheduler.core.reducers import requests
 from services.scheduler.core.state.indexes.pool import open_pools
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy

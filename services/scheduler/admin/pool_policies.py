@@ -6,7 +6,7 @@ from services.scheduler.core.reducers import requests
 from services.scheduler.core.state.records.pool import NO_QUOTA, Path, Quota
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.policies import edit_pool, save_quota
-from services.scheduler.store.rules import with_rules
+from services.scheduler.store.pool_rules import with_rules
 from shared.bus import Delivery, Unit
 from shared.ids import PoolName
 from shared.messages.experiments import OperationRefused

@@ -17,7 +17,7 @@ from services.scheduler.queries.forecasting import with_starts
 from services.scheduler.queries.listing import page_of
 from services.scheduler.queries.outlook import outlook_of
 from services.scheduler.queries.validating import validate_placement
-from services.scheduler.store.rules import rules_of
+from services.scheduler.store.pool_rules import rules_of
 from services.scheduler.store.runs import is_deleted, load_allocation
 from services.scheduler.store.usage import load_usage
 from services.scheduler.workers.heartbeats import Heartbeats

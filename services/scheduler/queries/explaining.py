@@ -5,7 +5,7 @@ import asyncio
 from dataclasses import dataclass
 from math import ceil
 
-from services.scheduler.core.explaining import messages
+from services.scheduler.core.explaining import preemption_messages
 from services.scheduler.core.explaining.alternatives import StartAlternative, alternatives
 from services.scheduler.core.explaining.holders import SlotHolders, holders_of
 from services.scheduler.core.explaining.wait_reasons import binding_of, explain
@@ -106,7 +106,7 @@ class Explainer:
             found = await load_asking(connection, trial.request.tenant, trial.run)
         if found is None:
             return None
-        message = messages.asked_back(found.asked.because, found.by)
+        message = preemption_messages.asked_back(found.asked.because, found.by)
         return PreemptionReason(
             run_number=found.run_number, code=found.asked.because, message=message, by=found.by
         )
@@ -150,7 +150,7 @@ def _counts(held: SlotHolders) -> dict[str, int]:
 
 
 def _way_out(cluster: Cluster, trial: Trial, one: StartAlternative) -> StartSuggestion:
-    message, command = messages.would_start(cluster, trial, one)
+    message, command = preemption_messages.would_start(cluster, trial, one)
     return StartSuggestion(
         code=one.kind, starts=one.start, message=message, command=command, number=one.number, pool=one.pool
     )

@@ -15,7 +15,7 @@ from services.scheduler.cycle import LeaderTerm
 from shared.errors import Rejected
 from shared.filters.fields import Field, ListQuery, Position, position_of
 from shared.filters.in_memory import meets, select
-from shared.filters.tree import Filter
+from shared.filters.syntax_tree import Filter
 
 LOOKED_AT = 5_000
 """The number of requests examined per page, because the leader grants nothing meanwhile."""

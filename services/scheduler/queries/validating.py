@@ -1,7 +1,7 @@
 """Checks whether a request could ever be placed. The gateway asks before it accepts an experiment."""
 
 from services.scheduler.core.explaining.submission_warnings import lending_warnings, warnings_of
-from services.scheduler.core.planning.fit import ReachableSlots, reach_of
+from services.scheduler.core.planning.max_capacity import ReachableSlots, reach_of
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import open_pools
 from services.scheduler.core.state.machine_refresh import refresh

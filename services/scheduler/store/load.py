@@ -9,12 +9,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.reducers import draining, pause_measurements, requests
 from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.state.bulk_load import loading
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.elastic.records import ElasticRecord
 from services.scheduler.core.state.indexes.elastic.serialization import from_json
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import milliseconds
-from services.scheduler.core.state.loading import loading
 from services.scheduler.core.state.records.run import PauseTimes
 from services.scheduler.core.state.records.spending import month_of
 from services.scheduler.core.state.records.trial import RequestState, Trial
@@ -28,7 +28,7 @@ from services.scheduler.store.tables import holding, run, trial, wanted, worker
 from services.scheduler.store.usage_history import load_averages
 from services.scheduler.store.workers import load_worker_commands
 from shared.ids import ExperimentId, PoolName, TrialId
-from shared.messages.specs import TrialSpec
+from shared.messages.trial_specs import TrialSpec
 
 _a, _b = trial.alias("a"), run.alias("b")
 _awaited = select(_a).join(_b, _b.c.run == _a.c.awaited_run).where(_b.c.settled < _a.c.awaited_announced)

@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.state.records.labels import labels_of
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
+from services.scheduler.store.pool_rules import rules_of, with_rules
 from services.scheduler.store.rows import Row
-from services.scheduler.store.rules import rules_of, with_rules
 from services.scheduler.store.tables import pool, quota
 from shared.ids import PoolName, TenantId
 from shared.messages.pools import PoolRules

@@ -15,7 +15,7 @@ from services.scheduler.store.rows import Row, request_of, trial_of
 from services.scheduler.store.tables import experiment_policy, run, trial, wanted
 from shared.database.statements import among, as_json, records, rows_given
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
-from shared.messages.specs import DesiredState, TrialSpec
+from shared.messages.trial_specs import DesiredState, TrialSpec
 
 _PART = (
     experiment_policy.c.experiment,

@@ -22,7 +22,7 @@ from services.scheduler.core.state.records.trial import (
 )
 from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import DesiredState, Signal, Slots, TrialSpec
+from shared.messages.trial_specs import DesiredState, Signal, Slots, TrialSpec
 
 Row = dict[str, Any]
 _GRANTED, _RUNNING, _ENDED = "granted", "running", "ended"

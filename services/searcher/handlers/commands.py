@@ -35,7 +35,7 @@ from shared.messages.experiments import (
     PauseExperiment,
     ResumeExperiment,
 )
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 
 ExperimentCommand = (
     PauseExperiment

@@ -18,7 +18,7 @@ from shared.clock import Clock
 from shared.database.engine import Database
 from shared.errors import Broken, NotFound, Transient
 from shared.ids import ExperimentId, TenantId
-from shared.messages.journals import Replayed, ReplayExperiment
+from shared.messages.search_journals import Replayed, ReplayExperiment
 
 MODULE = "services.searcher.runner.replay_process"
 PAGE = 1000

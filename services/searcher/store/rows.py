@@ -23,9 +23,9 @@ from services.searcher.core.experiment.entities import (
 )
 from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger, TrialState
 from services.searcher.core.journal.entries import Entry
-from services.searcher.core.journal.facts import read_account, write_account
+from services.searcher.core.journal.entry_codec import read_account, write_account
 from shared.ids import ExperimentId, TenantId, TrialId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 
 Row = dict[str, JsonValue]
 Columns = RowMapping | Mapping[str, Any]

@@ -14,7 +14,7 @@ from functools import partial
 from random import Random
 
 from services.provisioner.core.instances.instance import IntentId
-from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.launches import Intent, Launched, Presence, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.errors import Transient

@@ -9,17 +9,17 @@ from uuid import UUID
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.instance import IntentId
-from services.provisioner.core.instances.intents import worker_at
+from services.provisioner.core.instances.launches import worker_at
 from services.provisioner.core.planning.loads import WorkerLoad
 from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.scheduler.core.planning.decisions import Demand as Told
-from services.scheduler.core.state.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.state.published_events import Fact, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
 from shared.ids import PoolName, WorkerId
 from simulator.control.scheduler_process import Drained, SchedulerMessage as Command
 from simulator.event_queue import EventQueue
 from simulator.observers.observer import Observer
-from simulator.provisioning.links import ProvisionerLinks
+from simulator.provisioning.connections import ProvisionerLinks
 from simulator.provisioning.provisioner import POINTS, Provisioner
 from tests.bench.provisioning.faulty import Box, FaultyCloud
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from muster.config import Point, load_config
 from services.searcher.core.experiment.objectives import Scores
-from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.methods.interface import TrialEnding
 from services.searcher.core.search.actions import SearchActions
 from services.searcher.core.search.search import Search
 from tests.bench.quality.cluster import GoOn, Start, Verdict, print_runs

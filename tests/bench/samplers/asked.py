@@ -9,7 +9,7 @@ from optuna.trial import Trial
 
 from muster.config import load_config
 from services.searcher.core.experiment.objectives import Scores
-from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.methods.interface import TrialEnding
 from services.searcher.core.samplers.drawing import Stream
 from services.searcher.core.search.actions import SearchActions
 from services.searcher.core.search.search import Search

@@ -7,7 +7,7 @@ import pytest
 from nats.js.api import RawStreamMsg, StreamConfig
 
 from shared.bus import Bus
-from shared.bus.pipeline import NotStored, Outgoing, PublishAck
+from shared.bus.batch_publish import NotStored, Outgoing, PublishAck
 from shared.bus.streams import EVENTS
 from tests.integration.bus.plain import PlainServer
 

@@ -17,7 +17,7 @@ from tests.integration.bus.parts import (
 )
 from tests.integration.bus.relaying import Service, effect_of
 from tests.integration.servers import Servers, TestDatabase
-from tests.support.thorough import every
+from tests.support.drill_share import every
 from tests.support.waiting import eventually
 
 KILLED_AT = (

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from shared.bus import Bus
-from shared.bus.pipeline import Outgoing, PublishAck
+from shared.bus.batch_publish import Outgoing, PublishAck
 from tests.integration.bus.plain import EVERYTHING, PlainServer
 from tests.support.waiting import eventually
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import httpx
 
 from tests.integration.gateway.conftest import Gateway
-from tests.support.raw import Memory
+from tests.support.raw_sockets import Memory
 from tests.support.waiting import eventually
 
 RISES_MIB = 96.0

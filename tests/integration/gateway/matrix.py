@@ -10,9 +10,9 @@ import grpc.aio
 import httpx
 from pydantic import JsonValue
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.operation import Operation
-from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.field_types import shape_of
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.server import FULL_NAME

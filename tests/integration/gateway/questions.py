@@ -1,6 +1,6 @@
 """What the gateway asks the other services, by who answers."""
 
-from shared.messages import experiments, journals
+from shared.messages import experiments, search_journals
 from shared.messages.budgets import GetBudgets, SetBudget
 from shared.messages.checkpoints import (
     CollectCheckpoints,
@@ -11,6 +11,7 @@ from shared.messages.checkpoints import (
     ListCheckpoints,
     VerifyCheckpoints,
 )
+from shared.messages.custom_searches import GetDrivenSearch, GetSearchEvents, SubmitSearchOperations
 from shared.messages.exports import ExportMetrics, ExportTable
 from shared.messages.files import ConfirmUpload, GetCodeFiles, GetCodeText, GetUploadUrl
 from shared.messages.health import ProvisionerHealth, RegistryHealth, SchedulerHealth, SearcherHealth
@@ -39,8 +40,7 @@ from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, ValidatePlacement
 from shared.messages.reservations import GetReservations
 from shared.messages.retention import GetRetention, SetRetention
-from shared.messages.searches import GetDrivenSearch, GetSearchEvents, SubmitSearchOperations
-from shared.messages.tables import GetColumns, GetTable
+from shared.messages.trial_tables import GetColumns, GetTable
 from shared.messages.usage import GetUsage
 from shared.messages.workers import IssueJoin, Join
 
@@ -48,9 +48,9 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
     "searcher": (
         SearcherHealth,
         experiments.ValidateConfig,
-        journals.GetJournal,
+        search_journals.GetJournal,
         experiments.GetParetoFront,
-        journals.ReplayExperiment,
+        search_journals.ReplayExperiment,
         GetDrivenSearch,
         GetSearchEvents,
         SubmitSearchOperations,

@@ -9,12 +9,12 @@ import grpc
 import grpc.aio
 import pytest
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.attacking import withstood
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.test_fuzz_grpc import RAW, reason_of
-from tests.support.raw import MIB, connected, send_and_read, statuses
+from tests.support.raw_sockets import MIB, connected, send_and_read, statuses
 from tests.support.waiting import TIMEOUT_S, eventually
 
 MOST, STREAMS = 64, 12

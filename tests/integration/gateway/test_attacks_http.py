@@ -13,7 +13,7 @@ import pytest
 
 from tests.integration.gateway.attacking import withstood
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
-from tests.support.raw import MIB, connect_send_and_read, connected, send_and_read, statuses
+from tests.support.raw_sockets import MIB, connect_send_and_read, connected, send_and_read, statuses
 
 HOST = b"Host: 127.0.0.1\r\n"
 SECOND = b"GET /v1/me HTTP/1.1\r\n" + HOST + b"\r\n"

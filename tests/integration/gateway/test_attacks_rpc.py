@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Callable
 import grpc.aio
 import pytest
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.attacking import withstood
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import ask_rpc
 from tests.support import frames
 from tests.support.frames import CONTINUATION, DATA, END_STREAM, HEADERS, PING, RST_STREAM, SETTINGS, frame
-from tests.support.raw import MIB, connected, send_and_read
+from tests.support.raw_sockets import MIB, connected, send_and_read
 from tests.support.waiting import eventually
 
 GET_ME = next(row for row in OPERATIONS if row.name == "GetMe")

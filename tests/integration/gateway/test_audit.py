@@ -10,7 +10,7 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from tests.integration.gateway.audited import new_tenant, recorded, records, user
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.matrix import ask_rpc

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from services.gateway.transports.rest.connections import ConnectionLimits, listen
-from tests.support.raw import connect_send_and_read, connected, send_and_read, statuses
+from tests.support.raw_sockets import connect_send_and_read, connected, send_and_read, statuses
 from tests.support.waiting import eventually
 
 KEEP_ALIVE_S = 0.1

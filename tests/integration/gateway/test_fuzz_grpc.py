@@ -9,9 +9,9 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 from hypothesis import HealthCheck, given, settings as searching, strategies as st
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.operation import Operation
-from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from services.gateway.transports.grpc.status import DETAILS_KEY
 from services.gateway.transports.grpc.stubs import muster_pb2

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from shared.ids import DEFAULT_TENANT
 from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.pools import GetCluster
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import checkpoints_of, seed
 from tests.integration.gateway.test_machines import view
-from tests.support.thorough import FULL, every
+from tests.support.drill_share import FULL, every
 
 EXAMPLES = 1
 """Right and wrong ones each, drawn for each operation; the same ones in each run."""

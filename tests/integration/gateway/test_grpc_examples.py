@@ -12,7 +12,7 @@ import pytest
 
 from tests.integration.gateway.conftest import Gateway
 from tests.integration.gateway.test_experiments import create
-from tests.support.missing import missing, need
+from tests.support.missing_dependency import missing, need
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 INSTALL_S = 120

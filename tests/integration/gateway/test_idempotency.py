@@ -10,8 +10,8 @@ import asyncpg
 import httpx
 import pytest
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.operation import Idempotency
-from services.gateway.table import OPERATIONS
 from shared.messages.machine_pools import MachinePool, MachinePools, SetMachinePool
 from shared.messages.pools import GetCluster
 from shared.messages.reservations import GetReservations, ReservationList, ReservationView, ReserveSlots

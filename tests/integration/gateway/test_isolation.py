@@ -11,8 +11,8 @@ import grpc.aio
 import pytest
 from pydantic import JsonValue
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.auth.permissions import ROLES, Access
-from services.gateway.table import OPERATIONS
 from shared.ids import DEFAULT_TENANT, TenantId
 from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.queue import Explain, Explanation

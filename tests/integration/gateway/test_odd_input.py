@@ -7,14 +7,14 @@ import grpc
 import grpc.aio
 import pytest
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.operation import Operation
-from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.field_types import shape_of
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.server import FULL_NAME
 from services.gateway.transports.grpc.stubs import muster_pb2
 from tests.integration.gateway.conftest import Gateway, Others
-from tests.support.thorough import every
+from tests.support.drill_share import every
 
 NUL = "a\0b"
 ODD = [

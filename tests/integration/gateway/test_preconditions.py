@@ -8,7 +8,7 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
 from shared.messages.checkpoints import ListCheckpoints

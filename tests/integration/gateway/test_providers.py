@@ -12,11 +12,11 @@ import oidc_provider_mock
 import pytest
 from aiohttp import web
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import ask_rpc
 from tests.integration.gateway.signing_in import REDIRECT, at_mock, begin, finish
-from tests.support.issuer import Issuer, SigningKey, bad_tokens
+from tests.support.oidc_provider import Issuer, SigningKey, bad_tokens
 from tests.support.waiting import eventually
 
 FILE = """\

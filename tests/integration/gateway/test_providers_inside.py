@@ -15,7 +15,7 @@ from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.settings import LOOPBACK
 from tests.support.addresses import INSIDE_HOSTS
-from tests.support.issuer import Issuer
+from tests.support.oidc_provider import Issuer
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from muster.errors import Rejected
 from services.gateway.health.schema import Health
 from services.gateway.platform.auth.permissions import Access
-from services.gateway.platform.call import UNAUTHENTICATED, Caller
+from services.gateway.platform.call_context import UNAUTHENTICATED, Caller
 from services.gateway.platform.dispatch import Dispatcher
 from services.gateway.platform.operation import Idempotency, Operation, Retirement
 from services.gateway.platform.schema import Empty

@@ -13,7 +13,7 @@ from shared.clock import SystemClock
 from shared.errors import Conflict, NotFound
 from shared.ids import DEFAULT_TENANT
 from shared.messages.base import Hint
-from shared.messages.searches import (
+from shared.messages.custom_searches import (
     DrivenSearch,
     GetDrivenSearch,
     GetSearchEvents,

@@ -10,7 +10,7 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from tests.integration.gateway.conftest import Gateway, Others, start_replica, stop_gateway
 from tests.integration.gateway.matrix import ask_rpc
 from tests.integration.servers import TestDatabase

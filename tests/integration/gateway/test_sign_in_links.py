@@ -10,7 +10,7 @@ import asyncpg
 import httpx
 import pytest
 
-from services.gateway.platform.auth.browsers import HEADER
+from services.gateway.platform.auth.csrf import HEADER
 from tests.integration.gateway.conftest import Gateway
 from tests.integration.gateway.test_idempotency import holds
 from tests.integration.gateway.test_sign_in import person

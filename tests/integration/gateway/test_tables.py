@@ -10,7 +10,7 @@ from google.protobuf.json_format import MessageToDict
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.errors import Rejected
 from shared.ids import TrialId, derived_id
-from shared.messages.tables import GetColumns, GetTable, KnownColumns, TablePage, TableRow
+from shared.messages.trial_tables import GetColumns, GetTable, KnownColumns, TablePage, TableRow
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_front import experiment
 

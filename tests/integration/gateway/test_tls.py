@@ -10,11 +10,11 @@ import httpx
 import pytest
 from cryptography import x509
 
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import MAPPER, ask_rpc
-from tests.support.authority import HERE, Authority, authority
+from tests.support.test_ca import HERE, Authority, authority
 from tests.support.waiting import TIMEOUT_S, eventually
 
 GET_ME = next(row for row in OPERATIONS if row.name == "GetMe")

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from services.gateway.platform.auth.browsers import HEADER
+from services.gateway.platform.auth.csrf import HEADER
 from shared.ids import DEFAULT_TENANT
 from tests.integration.gateway.conftest import Gateway
 from tests.integration.gateway.seeding import add_token

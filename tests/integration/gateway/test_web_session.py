@@ -10,8 +10,8 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.platform.auth.browsers import HEADER
-from services.gateway.table import OPERATIONS
+from services.gateway.operation_table import OPERATIONS
+from services.gateway.platform.auth.csrf import HEADER
 from services.gateway.transports.grpc.server import FULL_NAME
 from shared.ids import DEFAULT_TENANT
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instances.intents import Intent, Presence, worker_at
+from services.provisioner.core.instances.launches import Intent, Presence, worker_at
 from services.provisioner.drivers.aws.client import Credentials, Ec2, open_client
 from services.provisioner.drivers.aws.driver import AwsDriver
 from services.provisioner.drivers.aws.request import AwsSite

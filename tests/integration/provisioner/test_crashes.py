@@ -6,21 +6,21 @@ import signal
 
 import pytest
 
-from services.provisioner.reconcile import effects, loop as reconcile
+from services.provisioner.reconcile import driver_calls, loop as reconcile
 from shared.bus import units
 from shared.runtime import faults
 from tests.integration.provisioner.neighbours import Around
 from tests.integration.servers import Servers
-from tests.support.thorough import every
+from tests.support.drill_share import every
 from tests.support.waiting import TIMEOUT_S, eventually
 
-BEFORE_THE_WORKER = [reconcile.BEFORE_INTENT, reconcile.AFTER_INTENT, effects.BEFORE_LAUNCH]
+BEFORE_THE_WORKER = [reconcile.BEFORE_INTENT, reconcile.AFTER_INTENT, driver_calls.BEFORE_LAUNCH]
 STARTING = [
-    *((point, 1) for point in (*BEFORE_THE_WORKER, effects.AFTER_LAUNCH)),
+    *((point, 1) for point in (*BEFORE_THE_WORKER, driver_calls.AFTER_LAUNCH)),
     (units.BEFORE_COMMIT, 2),
     (units.AFTER_COMMIT, 2),
 ]
-ENDING = [(effects.AFTER_END, 1), (units.AFTER_COMMIT, 2)]
+ENDING = [(driver_calls.AFTER_END, 1), (units.AFTER_COMMIT, 2)]
 
 
 def test_every_point_of_the_provisioner_is_tried() -> None:

@@ -13,7 +13,7 @@ from aiohttp import ClientSession
 from google.auth.compute_engine import _metadata
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instances.intents import Intent, Presence
+from services.provisioner.core.instances.launches import Intent, Presence
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.gcp.api import ComputeEngine
@@ -26,7 +26,7 @@ from shared.errors import Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import MachineDriverContract, an_intent, tokens
 from tests.support.gcp_server import EMAIL, PROJECT, Project, gcp_server, problems, write_key
-from tests.support.issuer import SigningKey
+from tests.support.oidc_provider import SigningKey
 
 ZONE = "us-central1-a"
 A2 = Offer(MachineKind("a2-highgpu-8g", "gcp", 8, "cuda", gpu="A100"), ZONE, "spot", 10.0)

@@ -12,8 +12,8 @@ from aiohttp import ClientSession, TCPConnector, web
 from services.provisioner.drivers.gcp.identity import ISSUER, GcpIdentity, keys_at
 from shared.clock import SystemClock
 from shared.errors import Transient
-from tests.support.authority import HERE, Authority, authority
-from tests.support.issuer import SigningKey
+from tests.support.oidc_provider import SigningKey
+from tests.support.test_ca import HERE, Authority, authority
 
 PLATFORM = "https://muster.example"
 KEY = SigningKey("one")

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instances.intents import Intent
+from services.provisioner.core.instances.launches import Intent
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.kubernetes import api

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from services.provisioner.core.instances.intents import Presence
+from services.provisioner.core.instances.launches import Presence
 from services.provisioner.drivers import local
 from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.local import LocalDriver, LocalSite

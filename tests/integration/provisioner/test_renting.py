@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.embedded.host.ports import free_ports
-from services.provisioner.reconcile import effects
+from services.provisioner.reconcile import driver_calls
 from shared.clock import SystemClock
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from tests.integration.provisioner.neighbours import Around
@@ -67,7 +67,7 @@ async def test_killed_after_the_call_it_finds_the_machines_that_came_as_soon_as_
     rented: Rented,
 ) -> None:
     settings = rented.settings()
-    async with rented.world.provisioner(faults=f"{effects.AFTER_LAUNCH}:1:kill", **settings) as first:
+    async with rented.world.provisioner(faults=f"{driver_calls.AFTER_LAUNCH}:1:kill", **settings) as first:
         await rented.define()
         await rented.need(3)
         assert await asyncio.wait_for(first.wait(), TIMEOUT_S) == -signal.SIGKILL

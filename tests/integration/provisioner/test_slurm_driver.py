@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instances.intents import Intent, Presence
+from services.provisioner.core.instances.launches import Intent, Presence
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.slurm.commands import ask

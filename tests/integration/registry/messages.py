@@ -7,7 +7,7 @@ from shared.ids import AllocationId, PoolName, new_id
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialRequested
 from shared.messages.reports import Report, Validation
 from shared.messages.runs import RunEnded, RunGranted, RunOutcome
-from shared.messages.specs import DesiredState, GangMember, Signal, TrialSpec
+from shared.messages.trial_specs import DesiredState, GangMember, Signal, TrialSpec
 from tests.integration.registry.scheduling import CLOCK, Run
 
 

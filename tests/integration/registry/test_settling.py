@@ -7,7 +7,7 @@ import pytest
 from shared.ids import SITE, CheckpointId, PoolName, WorkerId, derived_id, new_id
 from shared.messages.base import Event
 from shared.messages.checkpoints import Upload
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from shared.messages.workers import WorkerJoined, WorkerLost, WorkerRemoved
 from tests.integration.registry.messages import ended, wanted
 from tests.integration.registry.platform import Platform

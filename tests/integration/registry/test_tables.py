@@ -9,7 +9,7 @@ from muster.errors import Rejected
 from shared.ids import ExperimentId, new_id
 from shared.messages.experiments import TrialChanged
 from shared.messages.exports import ExportTable
-from shared.messages.tables import DeclaredColumns, GetColumns, GetTable, TablePage
+from shared.messages.trial_tables import DeclaredColumns, GetColumns, GetTable, TablePage
 from tests.integration.registry.messages import report, validation, wanted
 from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK, Run

@@ -13,7 +13,7 @@ from shared.clock import SystemClock
 from shared.errors import MusterError
 from shared.ids import PoolName, WorkerId, new_id
 from shared.messages.allocations import DesiredSet, ObservedAllocation, ObservedSet, Slot
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 
 CLOCK = SystemClock()
 POOL = PoolName("default")

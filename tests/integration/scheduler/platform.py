@@ -29,7 +29,7 @@ from shared.ids import (
 )
 from shared.messages.base import Command, Event, Query
 from shared.messages.experiments import TrialRequested
-from shared.messages.specs import DesiredState, QueueShare, Slots, TrialSpec
+from shared.messages.trial_specs import DesiredState, QueueShare, Slots, TrialSpec
 from shared.messages.workers import Credentials, IssueJoin, Join
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
 from tests.integration.servers import Servers, TestDatabase

@@ -18,7 +18,7 @@ from shared.messages.instances import ProviderChanged
 from shared.messages.pools import PoolCapacity
 from shared.messages.queue import Explain, ValidatePlacement
 from shared.messages.runs import RunGranted
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from shared.messages.workers import WorkerJoined
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, new_trial

@@ -5,7 +5,7 @@ from shared.messages.allocations import StepMeasurement
 from shared.messages.pools import ClusterView, EditPool, GetCluster
 from shared.messages.queue import Explain, GetQueue
 from shared.messages.runs import RunEnded, RunGranted
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
 from tests.integration.scheduler.platform import Platform, new_trial, runs_on
 from tests.support.policies import plain_rules

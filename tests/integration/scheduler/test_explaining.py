@@ -6,7 +6,7 @@ from uuid import UUID
 from shared.ids import DEFAULT_TENANT, ExperimentId, TenantId, TrialId, new_id
 from shared.messages.queue import EditExperiment, Explain, Explanation, RequestRanked
 from shared.messages.runs import RunEnded
-from shared.messages.specs import DesiredState, Signal
+from shared.messages.trial_specs import DesiredState, Signal
 from tests.integration.scheduler.fake_worker import CLOCK
 from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually

@@ -7,7 +7,7 @@ from shared.ids import DEFAULT_TENANT, SITE, new_id
 from shared.messages.pools import EditPool, GetCluster
 from shared.messages.queue import Explain, Placeable, ValidatePlacement
 from shared.messages.runs import RunEnded, RunGranted
-from shared.messages.specs import PolicyMatch
+from shared.messages.trial_specs import PolicyMatch
 from shared.messages.workers import WorkerJoined, WorkerView
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, new_trial

@@ -13,7 +13,7 @@ from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, Scheduler, new_trial, runs_on
-from tests.support.thorough import every
+from tests.support.drill_share import every
 from tests.support.waiting import TIMEOUT_S, eventually
 
 FAULTS = ("scheduler.before_save", "scheduler.after_save", "scheduler.before_desired", "unit.before_commit")

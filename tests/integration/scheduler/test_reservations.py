@@ -7,7 +7,7 @@ from shared.messages.experiments import OperationRefused
 from shared.messages.pools import EditPool
 from shared.messages.queue import Explain
 from shared.messages.reservations import CancelReservation, GetReservations, ReservationView, ReserveSlots
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from shared.messages.workers import WorkerJoined
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, new_trial

@@ -9,7 +9,7 @@ from shared.ids import DEFAULT_TENANT, SITE, PoolName, TenantId, WorkerId, new_i
 from shared.messages.pools import GetCluster, PoolDemand
 from shared.messages.queue import EditExperiment, Explain, GetQueue, RequestClosed, ValidatePlacement
 from shared.messages.runs import GetAllocation, RunEnded, RunGranted
-from shared.messages.specs import DesiredState, Signal
+from shared.messages.trial_specs import DesiredState, Signal
 from shared.messages.workers import (
     DrainWorker,
     GetWorkerKey,

@@ -39,7 +39,7 @@ from shared.messages.experiments import (
 from shared.messages.queue import RequestClosed, RequestOutcome
 from shared.messages.reports import ValidationStored
 from shared.messages.runs import RunEnded, RunGranted
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from tests.support import warm
 from tests.support.waiting import TIMEOUT_S, eventually
 from tests.support.warm import Warm

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from shared.messages.journals import GetJournal
+from shared.messages.search_journals import GetJournal
 from tests.integration.searcher.neighbours import Neighbours
 from tests.integration.searcher.searches import ASHA
 from tests.integration.searcher.test_driving import drive

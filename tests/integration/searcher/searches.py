@@ -12,7 +12,7 @@ from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
 from shared.ids import ExperimentId
 from shared.messages.experiments import OperationRefused, TrialRequested
-from shared.messages.journals import GetJournal
+from shared.messages.search_journals import GetJournal
 from tests.integration.searcher.neighbours import Neighbours
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually

@@ -10,7 +10,7 @@ from shared.errors import Rejected, Transient
 from shared.ids import SITE, PoolName, RunId
 from shared.messages.experiments import EditSearch, ValidateConfig
 from shared.messages.pools import PoolCapacity
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.integration.searcher.neighbours import (
     Neighbours,
     closed,

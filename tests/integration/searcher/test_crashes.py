@@ -9,7 +9,7 @@ import pytest
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import ASHA, agree_with_the_rule, count_wishes, document
 from tests.integration.searcher.training import Patient, Train
-from tests.support.thorough import every
+from tests.support.drill_share import every
 from tests.support.waiting import TIMEOUT_S
 
 POINTS = [

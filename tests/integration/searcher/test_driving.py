@@ -8,7 +8,7 @@ import pytest
 
 from shared.errors import Conflict, Rejected, Transient
 from shared.ids import ExperimentId
-from shared.messages.searches import (
+from shared.messages.custom_searches import (
     DrivenSearch,
     GetDrivenSearch,
     GetSearchEvents,

@@ -8,7 +8,7 @@ import pytest
 from shared.ids import ExperimentId, RunId
 from shared.messages.base import Command
 from shared.messages.experiments import CancelExperiment, KillExperiment, KillTrial, PauseExperiment
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.integration.searcher.neighbours import Neighbours, closed, run_ended, run_granted
 from tests.integration.searcher.searches import RANDOM, agree_with_the_rule, document, refusals, requests
 from tests.support.waiting import eventually

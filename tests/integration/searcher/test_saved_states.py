@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from shared.ids import ExperimentId
-from shared.messages.journals import ReplayExperiment
+from shared.messages.search_journals import ReplayExperiment
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import ASHA, agree_with_the_rule, document, loss, rows
 from tests.integration.searcher.training import Patient

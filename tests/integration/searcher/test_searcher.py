@@ -22,8 +22,8 @@ from shared.messages.experiments import (
     TrialRequested,
     ValidateConfig,
 )
-from shared.messages.journals import GetJournal, ReplayExperiment
-from shared.messages.specs import DesiredState
+from shared.messages.search_journals import GetJournal, ReplayExperiment
+from shared.messages.trial_specs import DesiredState
 from tests.integration.searcher.neighbours import Neighbours, closed, run_ended, run_granted, validation
 from tests.integration.searcher.searches import (
     ASHA,

@@ -6,7 +6,7 @@ import pytest
 
 from shared.errors import Rejected
 from shared.messages.experiments import ValidateConfig
-from shared.messages.journals import GetJournal
+from shared.messages.search_journals import GetJournal
 from tests.integration.searcher.neighbours import Neighbours
 from tests.integration.searcher.searches import ASHA, RANDOM, agree_with_the_rule, document, loss
 from tests.integration.searcher.training import Train

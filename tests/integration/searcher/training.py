@@ -11,7 +11,7 @@ from shared.messages.checkpoints import CheckpointSaved
 from shared.messages.experiments import ExperimentChanged, TrialRequested
 from shared.messages.queue import RequestOutcome
 from shared.messages.runs import RunGranted
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.integration.searcher.neighbours import Neighbours, closed, run_ended, run_granted, validation
 from tests.support.waiting import TIMEOUT_S, eventually
 

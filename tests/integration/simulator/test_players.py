@@ -8,8 +8,8 @@ import pytest
 from muster.config import load_config
 from shared.clock import SystemClock
 from shared.errors import Rejected, Transient
-from simulator.planning.question import Question
 from simulator.planning.simulation_workers import MODULE, SimulationWorkers
+from simulator.planning.worker_protocol import Question
 from tests.support.waiting import eventually
 
 MEMORY_MIB = 2048

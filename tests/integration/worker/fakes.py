@@ -26,7 +26,7 @@ from shared.messages.files import GetCode
 from shared.messages.media import CommitMedia, SendMedia
 from shared.messages.phases import PhasesStored, ReportPhases
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
-from shared.messages.specs import GangMember, Signal, TrialSpec
+from shared.messages.trial_specs import GangMember, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
 from tests.integration.servers import Servers
 from tests.integration.worker.daemon import credentials

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.worker import passage
-from tests.support.missing import need
+from tests.support.missing_dependency import need
 
 INTERFACE = "gang0"
 _PATIENCE_S = 20

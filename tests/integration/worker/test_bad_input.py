@@ -7,7 +7,7 @@ import pytest
 
 from shared.messages.allocations import ObservedAllocation
 from shared.messages.reports import Validation
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of

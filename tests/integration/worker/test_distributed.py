@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.config.optimizations import Distributed
-from shared.messages.specs import GangMember, Signal
+from shared.messages.trial_specs import GangMember, Signal
 from tests.integration.worker.daemon import WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import begin_gang, code_in, state_of
@@ -55,7 +55,7 @@ moved = (torch.tensor(first[0]) - model.weight.detach()).flatten().tolist()
 assert all(math.isclose(part, 2.0, rel_tol=1e-3) for part in moved), moved
 
 from muster.torch import Trainer, batches
-from muster.torch.exchange import average, share
+from muster.torch.tensor_exchange import average, share
 from torch.utils.data import DataLoader, TensorDataset
 means = average(trial, [torch.full((2,), float(trial.rank)), None])
 assert means[0].tolist() == [1.0, 1.0] and means[1] is None

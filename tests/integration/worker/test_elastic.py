@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shared.messages.allocations import StepMeasurement
-from shared.messages.specs import GangMember, Signal
+from shared.messages.trial_specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually

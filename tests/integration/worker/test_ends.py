@@ -9,7 +9,7 @@ import pytest
 
 from shared.errors import Transient
 from shared.messages.allocations import DesiredAllocation, ObservedAllocation
-from shared.messages.specs import GangMember, Signal
+from shared.messages.trial_specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.metadata import ACTION, Metadata

@@ -17,7 +17,7 @@ from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.integration.worker.test_runs import ONE
 from tests.support.waiting import eventually
-from worker.environments import environments, steps
+from worker.environments import environments, install_command
 from worker.environments.environments import EnvironmentRequest, Environments, installing_environment
 
 TORCH = version("torch")
@@ -182,7 +182,7 @@ async def build(tmp_path: Path, backend: str, said: list[str]) -> str:
 async def test_a_build_that_prints_without_end_is_ended_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "MAX_OUTPUT_BYTES", 1024 * 1024)
+    monkeypatch.setattr(install_command, "MAX_OUTPUT_BYTES", 1024 * 1024)
     # Long lines: pip takes a third of a millisecond for each, however short.
     told = await build(tmp_path, "while True: print('compiles on and on ' * 100)\n", [])
     assert "endless.txt could not be installed: pip was stopped, it printed more than 1 MiB" in told
@@ -192,7 +192,7 @@ async def test_a_build_that_prints_without_end_is_ended_and_told(
 async def test_a_build_that_hangs_is_told_while_it_does_and_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "STEP_S", 12.0)
+    monkeypatch.setattr(install_command, "STEP_S", 12.0)
     monkeypatch.setattr(environments, "PROGRESS_EVERY_S", 0.5)
     said: list[str] = []
     waits = "import time\nprint('waits for a licence', flush=True)\ntime.sleep(600)\n"

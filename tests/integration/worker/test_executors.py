@@ -11,7 +11,7 @@ import pytest
 
 from muster import wire
 from tests.support.waiting import eventually
-from worker.executors.port import Executor, ExecutorEvents, Order
+from worker.executors.interface import Executor, ExecutorEvents, Order
 from worker.executors.process import ProcessExecutor, parent_environment
 
 

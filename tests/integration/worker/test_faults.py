@@ -10,7 +10,7 @@ import pytest
 
 import worker
 from shared.errors import Transient
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from shared.runtime import faults
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform

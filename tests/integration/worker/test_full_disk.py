@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import GangMember, Signal
+from shared.messages.trial_specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.support.small_disk import filled, small_disk

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.messages.specs import GangMember, Signal
+from shared.messages.trial_specs import GangMember, Signal
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of

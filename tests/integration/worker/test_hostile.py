@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.test_environments import wheel_in

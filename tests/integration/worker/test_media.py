@@ -5,7 +5,7 @@ from pathlib import Path
 
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.media import MediaItem
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of

@@ -9,13 +9,13 @@ import pytest
 
 from deploy.horovod.toolchain import PATCH_LEVEL
 from muster.config.optimizations import Distributed
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.networks import INTERFACE, address_of, joined_machines
 from tests.integration.worker.passage import lead_out
 from tests.integration.worker.support import begin_gang, code_in, state_of
-from tests.support.missing import missing
+from tests.support.missing_dependency import missing
 from tests.support.waiting import eventually
 
 NAMES = ("n0", "n1", "n2")

@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 
 from shared.messages.reports import Validation
-from shared.messages.specs import GangMember, Signal
+from shared.messages.trial_specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of

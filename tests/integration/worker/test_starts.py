@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from muster import wire
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in
 from tests.support.waiting import eventually
 from worker.executors import process, start_failures
-from worker.executors.port import ExecutorEvents
+from worker.executors.interface import ExecutorEvents
 from worker.executors.process import ProcessExecutor, parent_environment
 
 Told = dict[str, wire.ProcessFrame]

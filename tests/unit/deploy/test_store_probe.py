@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from deploy.embedded.servers.probe import (
+from deploy.embedded.servers.s3 import free_space_on
+from deploy.embedded.servers.s3_probe import (
     PARTITIONS,
     Failures,
     FreeSpace,
@@ -16,7 +17,6 @@ from deploy.embedded.servers.probe import (
     partition_of,
     probe_folders,
 )
-from deploy.embedded.servers.s3 import free_space_on
 from tests.support.waiting import eventually
 
 GB = 10**9

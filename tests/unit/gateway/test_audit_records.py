@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from muster.audit import START, Anchor, Break, check_line, check_record, link, to_line
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.audit.records import (
     HIDDEN,
     MAX_PART_BYTES,
@@ -21,7 +22,6 @@ from services.gateway.platform.audit.records import (
     without_secrets,
 )
 from services.gateway.platform.operation import Idempotency
-from services.gateway.table import OPERATIONS
 from shared.ids import DEFAULT_TENANT, derived_id
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)

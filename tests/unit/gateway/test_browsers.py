@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.platform.auth.browsers import BrowserRequest
+from services.gateway.platform.auth.csrf import BrowserRequest
 
 HOST = "muster.example"
 OWN = f"https://{HOST}"

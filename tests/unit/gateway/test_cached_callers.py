@@ -8,7 +8,7 @@ import pytest
 from services.gateway.platform.auth.authentication import Authenticator, CallerCredentials
 from services.gateway.platform.auth.refusals import Unauthenticated
 from services.gateway.platform.auth.sign_in.providers import Providers
-from services.gateway.platform.call import UNAUTHENTICATED, Caller
+from services.gateway.platform.call_context import UNAUTHENTICATED, Caller
 from shared.database.engine import Database
 
 MAX_AGE_S = 2.0

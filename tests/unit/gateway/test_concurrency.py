@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from muster.errors import Transient
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.audit.records import CallOrigin
 from services.gateway.platform.auth.authentication import CallerCredentials
 from services.gateway.platform.dispatch import Dispatcher
@@ -16,7 +17,6 @@ from services.gateway.platform.events.stream_limits import OpenStreams
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, Occupied, PerSender
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from services.gateway.platform.operation import Operation
-from services.gateway.table import OPERATIONS
 from shared.errors import meaning_of
 from shared.ids import TenantId
 from shared.telemetry import metrics

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.machine_pools.cost_shares import idle_usage, rented_of, sum_by, with_shares
+from services.gateway.machine_pools.cost_allocation import idle_usage, rented_of, sum_by, with_shares
 from shared.ids import PoolName, TenantId
 from shared.messages.machine_pools import Spending
 from shared.messages.usage import SlotUsageRow

@@ -11,7 +11,7 @@ import pytest
 from muster.errors import NotFound
 from services.gateway.experiments.operations import read as experiments
 from services.gateway.experiments.schema import ExperimentDetail, ExperimentRequest
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.events.feed import Feed, View
 from services.gateway.service import resource_cache
 from shared.clock import SystemClock

@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 import pytest
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.lists.field_masks import FIELDS, keep, read_mask
 from services.gateway.platform.schema import JsonObject, Resource
-from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.stubs import muster_pb2
 from shared.errors import Rejected

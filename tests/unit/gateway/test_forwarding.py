@@ -5,7 +5,7 @@ import time
 import pytest
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.forwarding import ClientAddress, Proxies, caller_key, client_address
+from services.gateway.platform.auth.client_address import ClientAddress, Proxies, caller_key, client_address
 from services.gateway.settings import GatewaySection
 
 NETWORKS = GatewaySection.model_validate(

@@ -25,6 +25,7 @@ from services.gateway.long_operations.schema import ListOperationsRequest
 from services.gateway.model_versions.schema import ListModelVersionsRequest
 from services.gateway.models import store as models
 from services.gateway.models.schema import ListModelsRequest
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.audit import store as audit
 from services.gateway.platform.auth.store import (
     accounts as people,
@@ -39,7 +40,6 @@ from services.gateway.pools.schema import ListLimitsRequest, ListPoolsRequest
 from services.gateway.reservations.schema import ListReservationsRequest
 from services.gateway.roles.schema import ListRoleBindingsRequest, ListTenantsRequest
 from services.gateway.sessions.schema import ListSessionsRequest, ListUserSessionsRequest
-from services.gateway.table import OPERATIONS
 from services.gateway.tokens.schema import ListTokensRequest
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.schema import ListRunsRequest, ListTrialsRequest

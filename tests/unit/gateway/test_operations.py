@@ -15,11 +15,11 @@ from pydantic import BaseModel, JsonValue
 from muster.client.http.transport import CHANGES_NOTHING
 from services.gateway.experiments import schema as experiments
 from services.gateway.model_versions import schema as versions
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform import schema as base
 from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.operation import Idempotency, Operation, Retirement
-from services.gateway.table import OPERATIONS
 from services.gateway.tokens import schema as access
 from services.gateway.transports.grpc.field_types import shape_of
 from services.gateway.transports.grpc.mapper import Mapper
@@ -27,7 +27,7 @@ from services.gateway.transports.grpc.proto import collect_schema, render_proto
 from services.gateway.transports.grpc.stubs import muster_pb2
 from services.gateway.transports.rest.openapi import render_openapi
 from shared.errors import Rejected
-from tests.support.thorough import examples
+from tests.support.drill_share import examples
 
 MAPPER = Mapper(muster_pb2)
 SCHEMA = collect_schema(OPERATIONS)

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
+from services.gateway.operation_table import OPERATIONS
 from services.gateway.platform.auth.authentication import CallerCredentials
 from services.gateway.platform.auth.refusals import Unauthenticated
-from services.gateway.platform.call import UNAUTHENTICATED, Caller
+from services.gateway.platform.call_context import UNAUTHENTICATED, Caller
 from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.events.stream_limits import OpenStreams
-from services.gateway.table import OPERATIONS
 
 WATCH = next(row for row in OPERATIONS if row.name == "WatchEvents")
 

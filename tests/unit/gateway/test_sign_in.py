@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.sign_in import tickets
+from services.gateway.platform.auth.sign_in import login_state
 from services.gateway.platform.auth.sign_in.passwords import Passwords, check_password
 from services.gateway.platform.auth.sign_in.sign_in_file import load_sign_in
 from services.gateway.sessions.claims import fulfils, groups_of, names_for, verified_email
 from shared.auth import jwts
 from shared.auth.jwts import Expected, NotValid
-from tests.support.issuer import SigningKey, bad_tokens, unsigned
+from tests.support.oidc_provider import SigningKey, bad_tokens, unsigned
 
 NOW = 1_900_000_000.0
 EXPECTED = Expected("https://id.example", "muster")
@@ -84,28 +84,30 @@ def test_a_time_beyond_numbers_is_none() -> None:
 
 def test_a_ticket_is_ours_and_of_its_time() -> None:
     key = b"k" * 32
-    ticket = tickets.Ticket("acme", "http://127.0.0.1:5000/signed-in", int(NOW) + 600, "r")
-    text = tickets.render_ticket(key, ticket)
-    assert tickets.read_ticket(key, text, NOW) == ticket
-    for wrong in (text[:-2], "A" + text[1:], "", "é", tickets.render_ticket(b"x" * 32, ticket)):
+    ticket = login_state.Ticket("acme", "http://127.0.0.1:5000/signed-in", int(NOW) + 600, "r")
+    text = login_state.render_ticket(key, ticket)
+    assert login_state.read_ticket(key, text, NOW) == ticket
+    for wrong in (text[:-2], "A" + text[1:], "", "é", login_state.render_ticket(b"x" * 32, ticket)):
         with pytest.raises(Rejected, match="not a valid sign-in ticket"):
-            tickets.read_ticket(key, wrong, NOW)
+            login_state.read_ticket(key, wrong, NOW)
     with pytest.raises(Rejected, match="longer than 10 minutes"):
-        tickets.read_ticket(key, text, NOW + 601)
+        login_state.read_ticket(key, text, NOW + 601)
 
 
 def test_what_goes_through_the_browser_tells_nothing_else() -> None:
     key = b"k" * 32
     one, other = (
-        tickets.secrets_of(key, tickets.render_ticket(key, tickets.Ticket("a", "r", 1, random)))
+        login_state.secrets_of(key, login_state.render_ticket(key, login_state.Ticket("a", "r", 1, random)))
         for random in ("1", "2")
     )
     found = {one.state, one.nonce, one.verifier, one.challenge, other.state, other.nonce, other.verifier}
     assert len(found) == 7 and len(one.verifier) == 43
     # RFC 7636, appendix B.
-    known = tickets.SignInSecrets("", "", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+    known = login_state.SignInSecrets("", "", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
     assert known.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-    url = tickets.authorization_url("https://id.example/auth?x=1", "muster", "https://a/b?c", "openid", one)
+    url = login_state.authorization_url(
+        "https://id.example/auth?x=1", "muster", "https://a/b?c", "openid", one
+    )
     assert "&state=" in url and one.verifier not in url and "code_challenge_method=S256" in url
 
 
@@ -128,9 +130,9 @@ def test_what_goes_through_the_browser_tells_nothing_else() -> None:
     ],
 )
 def test_a_browser_is_sent_back_to_where_the_site_says_and_nowhere_else(address: str, allowed: bool) -> None:
-    assert tickets.is_redirect(address, ("https://muster.example/signed-in",), loopback=True) is allowed
+    assert login_state.is_redirect(address, ("https://muster.example/signed-in",), loopback=True) is allowed
     if address.startswith("http:"):
-        assert not tickets.is_redirect(address, (), loopback=False)
+        assert not login_state.is_redirect(address, (), loopback=False)
 
 
 def test_a_name_is_nobody_elses_at_the_end() -> None:

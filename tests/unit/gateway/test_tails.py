@@ -12,7 +12,7 @@ import pytest
 from muster.errors import Transient
 from services.gateway.events.schema import Event, EventKind
 from services.gateway.platform.events.feed import Feed, View
-from services.gateway.platform.events.tails import (
+from services.gateway.platform.events.shared_readers import (
     MAX_HELD_ITEMS,
     PositionedItem,
     Tail,

@@ -1,7 +1,7 @@
 """What a stored config declares of the table of its trials."""
 
 from muster.config import load_config
-from services.gateway.trial_tables.declared import declared_columns
+from services.gateway.trial_tables.config_columns import declared_columns
 
 
 def test_all_that_a_searcher_reads_and_every_hyperparameter_is_declared() -> None:

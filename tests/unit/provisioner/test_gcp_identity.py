@@ -10,9 +10,9 @@ import pytest
 from aiohttp import ClientSession
 
 from services.provisioner.drivers.gcp.identity import ISSUER, GcpIdentity, keys_at
-from shared.auth.keysets import ASKED_AGAIN_S, KEPT_S
+from shared.auth.jwks import ASKED_AGAIN_S, KEPT_S
 from shared.errors import Rejected, Transient
-from tests.support.issuer import SigningKey
+from tests.support.oidc_provider import SigningKey
 
 NOW = 1_900_000_000.0
 PLATFORM = "https://muster.example"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.provisioner.core.instances.instance import Instance, InstanceState, InstanceTrigger, moved
-from services.provisioner.core.instances.intents import Presence, Sighting
+from services.provisioner.core.instances.launches import Presence, Sighting
 from services.provisioner.core.instances.outcomes import (
     on_failed_attempt,
     on_kicked,
@@ -18,7 +18,7 @@ from services.provisioner.core.instances.outcomes import (
     pause_after,
 )
 from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused as on_hold
-from services.provisioner.core.planning.absences import Absences
+from services.provisioner.core.planning.listing_gaps import Absences
 from services.provisioner.core.planning.loads import Loads, WorkerLoad
 from services.provisioner.core.planning.plan import MOST_ATTEMPTS, PoolPlan, PoolWorld, is_idle, plan_pool
 from services.provisioner.core.planning.pool_status import Demand, PoolStatus

@@ -14,7 +14,7 @@ from services.provisioner.providers.config import (
     SlurmEntry,
     read_providers,
 )
-from services.provisioner.providers.connecting import OpenedDrivers
+from services.provisioner.providers.driver_factory import OpenedDrivers
 from shared.clock import SystemClock
 from shared.errors import Rejected
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from services.provisioner.drivers.machine import find_gpus, worker_environment
+from services.provisioner.drivers.host_resources import find_gpus, worker_environment
 from services.provisioner.service import spec_of
 from services.provisioner.settings import ProvisionerSection
 from shared.errors import Rejected

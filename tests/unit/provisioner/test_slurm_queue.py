@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from services.provisioner.core.instances.instance import IntentId
-from services.provisioner.core.instances.intents import Presence, worker_at
+from services.provisioner.core.instances.launches import Presence, worker_at
 from services.provisioner.drivers.slurm.commands import refusal
 from services.provisioner.drivers.slurm.queue import intent_of, job_name, read_jobs, sightings_of
 from tests.contract.machine_driver import an_intent

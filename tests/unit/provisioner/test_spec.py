@@ -8,8 +8,8 @@ from services.provisioner.core.catalogue import Catalogue
 from services.provisioner.core.planning.pool_status import Demand
 from services.provisioner.core.renting.pool_spec import SpotRule
 from services.provisioner.pools.catalogue import CatalogueFile, read_catalogue
+from services.provisioner.pools.current_pools import Pools
 from services.provisioner.pools.definitions import resolve
-from services.provisioner.pools.specs import Pools
 from services.provisioner.store import PoolRecord
 from shared.errors import Rejected
 from shared.messages.machine_pools import PoolDefinition

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from services.registry.runs.facts import ASK_AGAIN_S, AskedFacts
+from services.registry.runs.reporting_workers import ASK_AGAIN_S, AskedFacts
 from shared.clock import SystemClock
 from shared.errors import NotFound, Rejected, Transient
 from shared.ids import RunId, WorkerId

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from services.registry.logs.core.lines import Block, Packed, Row, pack
+from services.registry.logs.core.line_columns import Block, Packed, Row, pack
 from services.registry.logs.core.matching import LineQuery, Matcher
 from services.registry.logs.object_parts import PAGE_BYTES, SEARCHED_BYTES, read_parts
 from services.registry.logs.reader import THREADS, LogReader, LogSearch, LogSegment

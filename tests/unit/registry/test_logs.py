@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from services.registry.logs.core.lines import Block, Row, pack, parts_of, text_buffer
+from services.registry.logs.core.line_columns import Block, Row, pack, parts_of, text_buffer
 from services.registry.logs.core.matching import LineQuery, Matcher, check_pattern
 from services.registry.logs.core.ngram_filter import (
     NgramFilter,

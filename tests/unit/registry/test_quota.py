@@ -3,7 +3,7 @@
 import pytest
 
 from services.registry.core.metadata import METADATA_BYTES, merge_metadata, refuse_metadata
-from services.registry.storage.core import refuse_growth
+from services.registry.storage.limits import refuse_growth
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.registry.checkpoints.core.settling import OpenCheckpoint, Wait, judge_open
+from services.registry.checkpoints.core.abandonment import OpenCheckpoint, Wait, judge_open
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMIT = timedelta(seconds=300)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from services.registry.series.core.supersede import (
+from services.registry.series.core.superseded_points import (
     NOTHING,
     RunStart,
     choose_newest,

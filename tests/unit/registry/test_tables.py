@@ -21,7 +21,7 @@ from services.registry.trial_table.core.columns import (
 )
 from services.registry.trial_table.core.filters import Filter, read_column_name, read_filter, read_orders
 from services.registry.trial_table.store.filtering import Cells
-from shared.filters.tree import Absent, All, Any, Comparison, Contains, Not, Order
+from shared.filters.syntax_tree import Absent, All, Any, Comparison, Contains, Not, Order
 
 LOSS = SearchMetric("loss", smaller_is_better=True)
 ACCURACY = SearchMetric("accuracy", smaller_is_better=False)

@@ -21,7 +21,7 @@ from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import NO_QUOTA, PoolPolicy
 from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import PoolName, TrialId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.support.policies import plain
 from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
 from tests.unit.scheduler.world import POOL, Event, World, trial_id

@@ -13,7 +13,7 @@ from services.scheduler.core.reducers.budgets import on_spending
 from services.scheduler.core.state.records.pool import Path, PoolPolicy
 from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.spending import BudgetSpending, month_of, next_month
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
 

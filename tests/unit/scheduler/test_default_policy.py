@@ -5,12 +5,12 @@ from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.trial import SlotNeeds
 from services.scheduler.service import default_policy
 from services.scheduler.settings import PoolSection
-from services.scheduler.store.rules import rules_of, with_rules
+from services.scheduler.store.pool_rules import rules_of, with_rules
 from shared.messages.pools import PoolRules
 from simulator.files.reading import read_policy
 from simulator.files.schema import Cluster, MachineGroup
 from simulator.policies import policy_of
-from tests.unit.scheduler.test_turns import Slicing
+from tests.unit.scheduler.test_time_slicing import Slicing
 from tests.unit.scheduler.world import POOL, World, trial_id
 
 DEFAULT = PoolPolicy(POOL)

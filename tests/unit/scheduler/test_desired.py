@@ -8,7 +8,7 @@ from services.scheduler.core.state.desired import agrees, desired_of
 from services.scheduler.core.state.liveness import LOST_FOR_GOOD_AFTER_S, SilenceDetector
 from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
-from shared.messages.specs import DesiredState, Signal
+from shared.messages.trial_specs import DesiredState, Signal
 from tests.unit.scheduler.world import World
 
 A, B = WorkerId("a"), WorkerId("b")

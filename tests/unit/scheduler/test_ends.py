@@ -10,14 +10,14 @@ from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.reducers import requests, run_ends
 from services.scheduler.core.reducers.run_outcomes import MAX_FRUITLESS
 from services.scheduler.core.reducers.workers import on_lost_for_good, on_removed
-from services.scheduler.core.state.facts import Closed, Ended, WorkerRemoved
 from services.scheduler.core.state.observed import Observed
+from services.scheduler.core.state.published_events import Closed, Ended, WorkerRemoved
 from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.run_states import GANG, RUN, RunState
 from services.scheduler.core.state.records.trial import REQUEST, back_off
 from services.scheduler.core.state.records.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId
-from shared.messages.specs import DesiredState, Signal
+from shared.messages.trial_specs import DesiredState, Signal
 from shared.state_machine import StateMachine
 from tests.unit.scheduler.world import World
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.scheduler.core.planning.fit import ReachableSlots, reach_of
+from services.scheduler.core.planning.max_capacity import ReachableSlots, reach_of
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.reducers.workers import on_removed
 from services.scheduler.core.state.machine_refresh import refresh

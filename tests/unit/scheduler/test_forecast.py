@@ -10,7 +10,7 @@ from services.scheduler.core.state.records.labels import PlacementConstraint, la
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import PoolName
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.support.policies import plain
 from tests.unit.scheduler.test_alternatives import CROWD, Crowd, crowded, waiting
 from tests.unit.scheduler.test_properties import POLICIES

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from services.scheduler.admin.late_edits import StoredRules
+from services.scheduler.admin.missed_edits import StoredRules
 from services.scheduler.cycle import Cycle
 from services.scheduler.reconcile import take_up_rules
 from tests.unit.scheduler.world import POOL, World

@@ -5,11 +5,11 @@ import pytest
 from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.reducers.workers import on_worker_lost
-from services.scheduler.core.state.facts import Ended, WorkerEmptied, WorkerUp
 from services.scheduler.core.state.observed import ReclaimNotice
+from services.scheduler.core.state.published_events import Ended, WorkerEmptied, WorkerUp
 from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.unit.scheduler.world import World
 
 SOON = ReclaimNotice(in_s=118.0)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from services.scheduler.core.explaining.wait_reasons import explain
-from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.published_events import Closed
 from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import WorkerId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.unit.scheduler.test_ends import FAILED, told
 from tests.unit.scheduler.world import World
 

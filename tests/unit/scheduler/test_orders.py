@@ -10,7 +10,7 @@ from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.state.indexes.decay import Decay, UsageHistory
 from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.records.run import RunExit
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
 

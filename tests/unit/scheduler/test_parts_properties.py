@@ -8,12 +8,12 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers import draining
-from services.scheduler.core.state.facts import Granted
 from services.scheduler.core.state.machine_refresh import refresh
+from services.scheduler.core.state.published_events import Granted
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import WorkerId
-from shared.messages.specs import WHOLE_SLOT, Signal
+from shared.messages.trial_specs import WHOLE_SLOT, Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, Event, World, tenant_id, trial_id
 

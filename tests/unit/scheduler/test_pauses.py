@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.scheduler.core.planning.elastic.arrange import ElasticMember, arrange
+from services.scheduler.core.planning.elastic.allocation import ElasticMember, arrange
 from services.scheduler.core.reducers.grants import on_preempted
 from services.scheduler.core.reducers.workers import on_heartbeat
 from services.scheduler.core.state.indexes.pause_durations import PRIOR_MS, Kind
@@ -12,10 +12,10 @@ from services.scheduler.core.state.records.preemption_notice import PreemptionNo
 from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.store.rows import run_row
 from shared.ids import WorkerId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.elastic.test_arrange import learnt, machines, slots_of, trial
-from tests.unit.scheduler.elastic.test_forming import Live
+from tests.unit.scheduler.elastic.test_live_resize import Live
 from tests.unit.scheduler.world import POOL, World, experiment_id
 
 SAVED = RunExit(acknowledged=Signal.PREEMPT)

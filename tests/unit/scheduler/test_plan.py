@@ -8,7 +8,7 @@ from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 

@@ -8,12 +8,12 @@ from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers import draining, requests
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.published_events import Closed
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
-from shared.messages.specs import DesiredState, Signal
+from shared.messages.trial_specs import DesiredState, Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, Event, World, trial_id
 

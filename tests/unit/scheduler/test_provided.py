@@ -9,7 +9,7 @@ from services.scheduler.queries.validating import validate_placement
 from shared.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.queue import ValidatePlacement
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
 

@@ -11,7 +11,7 @@ from services.scheduler.core.planning.plan import Grant
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import RunExit
 from shared.ids import TenantId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, Event, World
 

@@ -9,8 +9,8 @@ import pytest
 from services.scheduler.core.reducers import draining, requests, run_ends
 from services.scheduler.core.reducers.workers import on_heartbeat, on_removed, on_worker_lost
 from services.scheduler.core.state.changes import Changes
-from services.scheduler.core.state.facts import Ended, WorkerDown
 from services.scheduler.core.state.observed import ObservedState
+from services.scheduler.core.state.published_events import Ended, WorkerDown
 from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.run_states import RunState
 from services.scheduler.core.state.records.trial import RequestState

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers import requests
 from services.scheduler.core.state.records.run import RunExit
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
 

@@ -9,10 +9,10 @@ from services.scheduler.core.planning.plan import SchedulingPlan, plan
 from services.scheduler.core.reducers import pause_measurements, requests, run_ends
 from services.scheduler.core.reducers.workers import on_heartbeat, on_worker_lost
 from services.scheduler.core.scheduling import run_cycle
+from services.scheduler.core.state.bulk_load import loading
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.elastic.serialization import from_json, to_json
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
-from services.scheduler.core.state.loading import loading
 from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.observed import Observed, ObservedState
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
@@ -21,7 +21,7 @@ from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.trial import SlotNeeds, Trial, TrialRequest
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, WorkerId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.support.policies import plain
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from muster.config import load_accepted, load_config
-from muster.config.sections import RetentionPolicy
+from muster.config.small_sections import RetentionPolicy
 from tests.unit.sdk.configs import GOOD, refused
 
 

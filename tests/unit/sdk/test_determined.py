@@ -6,11 +6,11 @@ import pytest
 import yaml
 
 from muster.config import ExperimentConfig, load_config, read_config
+from muster.config.base_section import Section
 from muster.config.determined_keys import BY_PATH, KEYS, Translation
 from muster.config.load import check_partial
 from muster.config.log_policies import LogPolicy
-from muster.config.searcher_union import KINDS
-from muster.config.section import Section
+from muster.config.searcher_schema import KINDS
 from muster.errors import Rejected
 from tests.unit.sdk.configs import GOOD, refused
 

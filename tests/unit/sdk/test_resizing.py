@@ -11,7 +11,7 @@ from horovod.common.exceptions import HorovodInternalError
 from muster import Trial
 from muster._trial.worker_link.heartbeat import HeartbeatWriter
 from muster.elastic import resize
-from muster.elastic.state import copied
+from muster.elastic.state_sync import copied
 
 
 class Line:

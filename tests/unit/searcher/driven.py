@@ -3,7 +3,7 @@
 from services.searcher.core.experiment.states import TrialState
 from services.searcher.core.journal.driver_events import DriverEvent, events_of
 from services.searcher.core.methods.custom import Operation, OperationKind
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.world import World, config
 
 SPACE: dict[str, object] = {

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
-from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.methods.interface import TrialEnding
 from services.searcher.core.search.actions import SearchActions
 from services.searcher.core.search.search import Search
 from tests.unit.searcher.world import SEED, adaptive, config

@@ -13,7 +13,7 @@ from services.searcher.core.reducers.commands import edit_search
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.search.search import Search
 from shared.errors import Rejected
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.spending import RANDOM, Spending, of_kind, spending
 from tests.unit.searcher.world import NOW, SEED, adaptive, asha, config
 

@@ -12,7 +12,7 @@ from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.events import CheckpointReport
 from shared.errors import Conflict, MusterError, Rejected
 from shared.ids import CheckpointId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.driven import (
     POINT,
     apply,

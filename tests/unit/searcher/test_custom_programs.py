@@ -11,7 +11,7 @@ from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.methods.custom import Operation, OperationKind
 from services.searcher.core.reducers.commands import pause, resume
 from services.searcher.core.search.search import Search
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.driven import (
     apply,
     create,

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from muster.config import Categorical, Double, Int, Log, load_config
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream, draw_point, grid_values
-from services.searcher.core.samplers.independent import GridPoints
+from services.searcher.core.samplers.random_and_grid import GridPoints
 
 Space = Mapping[str, Any]
 SPACE: Space = {

@@ -17,7 +17,7 @@ from services.searcher.core.reducers.commands import edit_search, finish, pause
 from services.searcher.core.reducers.limits import widen
 from services.searcher.core.search.widening import Idle
 from shared.errors import Conflict, Rejected
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search
 
 OPERATION = UUID(int=1)

@@ -13,7 +13,7 @@ from services.searcher.core.reducers.events import CheckpointReport, RequestEnd,
 from services.searcher.core.reducers.runs import on_closed, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from shared.messages.queue import RequestOutcome
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, started
 from tests.unit.searcher.world import NOW, asha
 

@@ -16,7 +16,7 @@ from services.searcher.core.journal.replay import replay
 from services.searcher.core.reducers.commands import pause, resume
 from services.searcher.core.search.search import Search
 from services.searcher.core.search.state import restore_state, save_state
-from tests.support.thorough import examples
+from tests.support.drill_share import examples
 from tests.unit.searcher.cases import (
     BY_PROMOTION,
     BY_STOPPING,

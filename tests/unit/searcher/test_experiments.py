@@ -16,7 +16,7 @@ from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.events import CheckpointReport, Rollback, RunEnd, RunSlots
 from services.searcher.core.reducers.runs import on_granted, on_run_ended
 from services.searcher.core.reducers.validations import on_rollback, on_validation
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from shared.state_machine import StateMachine
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, started
 from tests.unit.searcher.world import World, asha, config, run_search

@@ -12,7 +12,7 @@ from services.searcher.core.editing import SearchEdit
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.reducers.commands import edit_search, pause, resume
 from shared.errors import Rejected
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.cases import LEARNING, METHODS
 from tests.unit.searcher.spending import RANDOM, Spending, spending
 from tests.unit.searcher.world import SEED, asha, config, hyperband, pbt, run_search, stored

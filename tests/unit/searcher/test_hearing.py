@@ -6,7 +6,7 @@ import pytest
 
 from muster.config import ExperimentConfig, Point
 from services.searcher.core.experiment.objectives import Scores
-from services.searcher.core.methods.port import RULES_VERSION, TrialEnding
+from services.searcher.core.methods.interface import RULES_VERSION, TrialEnding
 from services.searcher.core.samplers import Observation, RungResult, Sampler, make_sampler
 from services.searcher.core.search.actions import SearchActions
 from services.searcher.core.search.search import Search

@@ -11,7 +11,7 @@ from services.searcher.core.reducers.events import RequestEnd, RunEnd
 from services.searcher.core.reducers.runs import on_closed, on_run_ended
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.errors import Conflict
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.lives import RANDOM, started
 from tests.unit.searcher.spending import Spending
 from tests.unit.searcher.world import (

@@ -6,7 +6,7 @@ import random
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.methods.asha import StoppingBracket
-from services.searcher.core.methods.port import StartTrial, TrialEnding
+from services.searcher.core.methods.interface import StartTrial, TrialEnding
 from tests.unit.searcher.world import World, asha, config, run_search
 
 GRID: dict[str, object] = {

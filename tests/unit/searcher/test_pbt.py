@@ -17,7 +17,7 @@ from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.events import CheckpointReport
 from services.searcher.core.search.search import Search
 from services.searcher.core.search.state import restore_state, save_state
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.world import SEED, World, config, pbt, run_search
 
 MIXED: dict[str, object] = {

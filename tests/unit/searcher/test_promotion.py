@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.experiment.states import ExperimentState, TrialState
-from services.searcher.core.methods.port import ResumeTrial, TrialEnding
+from services.searcher.core.methods.interface import ResumeTrial, TrialEnding
 from services.searcher.core.methods.promotion import PromotionBracket
 from services.searcher.core.reducers.commands import cancel, pause, resume
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.world import World, asha, config, run_search
 
 TARGETS, DIVISOR = (1, 3, 9), 3

@@ -29,7 +29,7 @@ from services.searcher.core.reducers.limits import widen
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.search.widening import Idle
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, started
 from tests.unit.searcher.world import NOW, Fields, World, asha
 

@@ -9,7 +9,7 @@ import pytest
 from muster.config import ExperimentConfig
 from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.journal.replay import fold, replay
-from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.methods.interface import TrialEnding
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.search.prior_observations import (
     MAX_PRIOR_TRIALS,

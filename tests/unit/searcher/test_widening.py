@@ -3,7 +3,7 @@
 import pytest
 
 from services.searcher.core.journal.replay import replay
-from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.methods.interface import TrialEnding
 from services.searcher.core.reducers.limits import widen
 from services.searcher.core.search.actions import SearchActions
 from services.searcher.core.search.search import Search

@@ -39,7 +39,7 @@ from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.search.search import Search
 from shared.ids import CheckpointId, ExperimentId
 from shared.messages.queue import RequestOutcome
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EXPERIMENT = ExperimentId(UUID(int=7))

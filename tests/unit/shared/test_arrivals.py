@@ -5,7 +5,7 @@ from typing import cast
 from nats.aio.msg import Msg
 
 from shared.bus import Delivery, Envelope
-from shared.bus.received import ReceivedMessage, by_tenant
+from shared.bus.delivery_batches import ReceivedMessage, by_tenant
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 
 HOT, CALM = DEFAULT_TENANT, TenantId(derived_id(DEFAULT_TENANT, "calm"))

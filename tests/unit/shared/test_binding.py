@@ -8,8 +8,8 @@ import pytest
 from muster.errors import Transient
 from shared.clock import SystemClock
 from shared.objects import Digest, ObjectStat, SignedPut
-from shared.objects.binding import Binding, binds_content
 from shared.objects.directory import DirectoryObjects
+from shared.objects.signed_upload_check import Binding, binds_content
 from shared.objects.signing import CHECKSUM, Signer, read_checksum
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.missing import missing, need
+from tests.support.missing_dependency import missing, need
 
 
 def test_a_person_sees_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from muster.errors import Rejected
 from simulator.files.reading import read_cluster, read_policy, read_workload
 from simulator.files.workload import items_of, submissions_of
-from simulator.simulate import machines_of
+from simulator.run_workload import machines_of
 
 
 def written(folder: Path, name: str, text: str) -> Path:

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.config import Budget
-from simulator.planning.budgets import playable
+from simulator.planning.supported_limits import playable
 
 
 @pytest.mark.parametrize(

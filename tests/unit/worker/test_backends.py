@@ -7,10 +7,10 @@ import pytest
 from muster.config.optimizations import Distributed, Optimizations
 from muster.errors import Rejected
 from shared.ids import WorkerId
-from shared.messages.specs import GangMember
-from tests.support.missing import missing
+from shared.messages.trial_specs import GangMember
+from tests.support.missing_dependency import missing
 from worker.core.gang.assignment import RankAssignment
-from worker.core.gang.backends.port import Backend, RankPosition, Rendezvous
+from worker.core.gang.backends.interface import Backend, RankPosition, Rendezvous
 from worker.core.gang.members import BACKENDS, assign_ranks
 
 MEMBERS = (

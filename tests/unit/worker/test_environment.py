@@ -7,7 +7,7 @@ import pytest
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import GangMember, Signal, SlotKind, TrialSpec
+from shared.messages.trial_specs import GangMember, Signal, SlotKind, TrialSpec
 from worker.core.gang.assignment import Gang, RankAssignment
 from worker.core.run.records import LocalRun
 from worker.machine.cgroups import Bounds, Cgroups

@@ -7,8 +7,8 @@ import pytest
 from muster.errors import Rejected
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
-from shared.messages.specs import GangMember, Signal, TrialSpec
-from worker.core.fleet import Gate, Workload, apply_desired, is_abandoned, is_orphaned, pass_gate
+from shared.messages.trial_specs import GangMember, Signal, TrialSpec
+from worker.core.desired_set import Gate, Workload, apply_desired, is_abandoned, is_orphaned, pass_gate
 from worker.core.gang.members import parse_address
 from worker.core.run.desired import Desired
 from worker.core.run.states import RunState

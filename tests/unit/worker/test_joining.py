@@ -13,7 +13,7 @@ from shared.version import check_fits
 from worker.connection import daemon_start
 from worker.connection.daemon_start import start_detached, systemd_unit
 from worker.connection.identity import is_good, load_identity
-from worker.connection.joining import JOIN_FILE, JoinOptions, JoinSettings, join_here, resolve
+from worker.connection.join_command import JOIN_FILE, JoinOptions, JoinSettings, join_here, resolve
 from worker.connection.platform_connection import CONNECTED
 
 URL = "http://127.0.0.1:8080"

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from worker.core.lines import MAX_LINE_BYTES, LineWaits, cut_lines, find_error, guess_level
+from worker.core.line_splitter import MAX_LINE_BYTES, LineWaits, cut_lines, find_error, guess_level
 
 
 @pytest.mark.parametrize(

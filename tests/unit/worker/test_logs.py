@@ -14,7 +14,7 @@ from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
 from worker.journal.journal import Journal
 from worker.journal.logs import POLL_S, REMARK_EVERY, LogTail, TailEvents
-from worker.journal.outputs import END_WAIT_S, READ_BYTES, STATE_EVERY_S, Output
+from worker.journal.output_reader import END_WAIT_S, READ_BYTES, STATE_EVERY_S, Output
 
 EVENTS = TailEvents(lambda rank, line: None, lambda: None)
 START = datetime(2026, 1, 1, tzinfo=UTC)

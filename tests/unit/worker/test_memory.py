@@ -7,7 +7,7 @@ import pytest
 
 from shared.ids import AllocationId, RunId
 from worker.core.gang.assignment import Gang, RankAssignment
-from worker.core.memory import GPU, HOST, KILLED, lack_of_memory
+from worker.core.oom_detection import GPU, HOST, KILLED, lack_of_memory
 from worker.core.run import reducers as core
 from worker.core.run.records import LocalRun
 from worker.core.run.states import RunState

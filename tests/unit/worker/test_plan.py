@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from muster.wire import EXIT_INVALID
 from shared.ids import AllocationId, RunId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from worker.core.gang.assignment import Formation, Gang, RankAssignment
 from worker.core.hang import TERM_GRACE_S
 from worker.core.run import reducers as core

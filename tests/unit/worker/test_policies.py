@@ -2,8 +2,8 @@
 
 import pytest
 
-from shared.messages.specs import LogPolicy, PolicyMatch
-from worker.core.policies import Policies
+from shared.messages.trial_specs import LogPolicy, PolicyMatch
+from worker.core.log_policies import Policies
 
 ECC = "GPU 3: uncorrectable ECC error encountered"
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"

@@ -9,9 +9,9 @@ import pytest
 
 from muster.runtime.processes import running_processes
 from muster.wire.timing import Timing, read_profiled, read_timings
-from worker.core.profile import GpuUse, Usage, interval_s, named_for, system_values, timing_values
+from worker.core.resource_usage import GpuUse, Usage, interval_s, named_for, system_values, timing_values
 from worker.executors.local_processes import LocalProcesses
-from worker.machine.gpus import NoGpus, NvidiaGpus, open_gpus
+from worker.machine.gpu_utilization import NoGpus, NvidiaGpus, open_gpus
 
 IDLE = Usage(100.0, 2, 10.0, 5_000, 0, 0, 0, 0)
 SECOND = 10**9

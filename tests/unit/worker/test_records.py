@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import GangMember, PolicyMatch, Signal, TrialSpec
+from shared.messages.trial_specs import GangMember, PolicyMatch, Signal, TrialSpec
 from worker.core.gang.assignment import Formation, FormationStep, Gang, RankAssignment
 from worker.core.run.records import Ending, Exits, LocalRun, Notice, Ranks, Request
 from worker.core.run.states import RunState

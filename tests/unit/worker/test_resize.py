@@ -5,8 +5,8 @@ from uuid import UUID
 
 from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
-from shared.messages.specs import GangMember, Signal, TrialSpec
-from worker.core.fleet import apply_desired
+from shared.messages.trial_specs import GangMember, Signal, TrialSpec
+from worker.core.desired_set import apply_desired
 from worker.core.run.actions import (
     Action,
     OpenRendezvous,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from worker.environments import steps
-from worker.environments.steps import Step, StepResult, run_step
+from worker.environments import install_command
+from worker.environments.install_command import Step, StepResult, run_step
 
 
 def run(folder: Path, script: str, noted: list[str] | None = None) -> StepResult:
@@ -27,7 +27,7 @@ def test_a_step_ends_with_its_code_and_its_words(tmp_path: Path) -> None:
 
 
 def test_a_step_that_prints_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_OUTPUT_BYTES", 3 * 1024 * 1024)
+    monkeypatch.setattr(install_command, "MAX_OUTPUT_BYTES", 3 * 1024 * 1024)
     ended = run(tmp_path, "while True: print('again and again')")
     assert ended.over == "it printed more than 3 MiB; it last printed: again and again"
     assert len(ended.output) <= 2 * 1024 * 1024
@@ -36,7 +36,7 @@ def test_a_step_that_prints_without_end_is_ended(tmp_path: Path, monkeypatch: py
 def test_a_step_that_hangs_is_ended_with_all_that_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "STEP_S", 1.5)
+    monkeypatch.setattr(install_command, "STEP_S", 1.5)
     script = (
         "import subprocess as s; print(s.Popen(['sleep', '600']).pid, flush=True); s.run(['sleep', '600'])"
     )
@@ -50,7 +50,7 @@ def test_a_step_that_hangs_is_ended_with_all_that_it_started(
 
 
 def test_a_step_that_holds_too_much_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_MEMORY_BYTES", 64 * 1024 * 1024)
+    monkeypatch.setattr(install_command, "MAX_MEMORY_BYTES", 64 * 1024 * 1024)
     ended = run(tmp_path, "import time; held = b'x' * (100 << 20); time.sleep(600)")
     assert ended.over.startswith("it used more than 64 MiB of memory")
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from muster.config.optimizations import Distributed
 from muster.errors import Rejected
 from shared.ids import WorkerId
-from shared.messages.specs import GangMember
+from shared.messages.trial_specs import GangMember
 from worker.core.gang.assignment import RankAssignment
 from worker.core.gang.backends.horovod import Horovod
+from worker.core.gang.backends.interface import Backend
 from worker.core.gang.backends.none import NoBackend
-from worker.core.gang.backends.port import Backend
 from worker.core.gang.backends.torch import Torch
 
 BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(), "none": NoBackend()}

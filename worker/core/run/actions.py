@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 
 
 @dataclass(frozen=True, slots=True)

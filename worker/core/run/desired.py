@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from muster.config.optimizations import Distributed
 from shared.ids import AllocationId, RunId
-from shared.messages.specs import GangMember, Signal
+from shared.messages.trial_specs import GangMember, Signal
 
 
 @dataclass(frozen=True, slots=True)

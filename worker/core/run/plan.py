@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from worker.core.run.actions import (
     Action,
     CloseRendezvous,

@@ -1,6 +1,6 @@
 """Texts for the reasons why runs ended. Pure."""
 
-from worker.core.memory import KILLED, lack_of_memory
+from worker.core.oom_detection import KILLED, lack_of_memory
 
 SIGKILLED = -9
 """The exit code of a process that was killed by SIGKILL."""

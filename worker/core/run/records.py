@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shared.ids import AllocationId, RunId
-from shared.messages.specs import PolicyMatch, Signal
+from shared.messages.trial_specs import PolicyMatch, Signal
 from worker.core.gang.assignment import Gang
 from worker.core.run.states import LAUNCHED, OVER, RunState
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from shared.messages.specs import PolicyMatch, Signal
+from shared.messages.trial_specs import PolicyMatch, Signal
 from worker.core.gang.assignment import FormationStep
 from worker.core.run.desired import Desired
 from worker.core.run.reasons import PARENT_DIED, SIGKILLED, describe_exit, describe_invalid

@@ -9,10 +9,10 @@
 from dataclasses import replace
 
 from shared.ids import WorkerId
-from shared.messages.specs import Signal
+from shared.messages.trial_specs import Signal
 from worker.core.gang.assignment import Formation, FormationStep
 from worker.core.gang.members import assign_ranks
-from worker.core.naming import process_name
+from worker.core.process_names import process_name
 from worker.core.run.actions import SendAssignments, StartStandbyRanks
 from worker.core.run.desired import Desired
 from worker.core.run.records import LocalRun

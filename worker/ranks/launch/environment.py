@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from muster import wire
 from muster.config.optimizations import Optimizations
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import WHOLE_SLOT
-from worker.core.gang.backends.port import RankPosition, Rendezvous
+from shared.messages.trial_specs import WHOLE_SLOT
+from worker.core.gang.backends.interface import RankPosition, Rendezvous
 from worker.core.gang.members import BACKENDS, parse_address
 from worker.core.gang.network import joining_interface
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine, interfaces
 from worker.paths import RunPaths
-from worker.ranks.launch.description import is_elastic, spec_of
+from worker.ranks.launch.trial_file import is_elastic, spec_of
 
 # malloc keeps up to a GiB of freed memory: returning it at every step would cost page faults in the next one.
 KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**25)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from muster import wire
 from muster.errors import Rejected
-from worker.executors.port import Order
+from worker.executors.interface import Order
 
 SCRIPT = "startup-hook.sh"
 ASK_AGAIN_S = 5.0

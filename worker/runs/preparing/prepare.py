@@ -7,7 +7,7 @@ from muster import wire
 from muster.errors import Transient
 from shared.runtime.outages import Outages
 from worker.environments.environments import EnvironmentRequest
-from worker.ranks.launch.description import spec_of, write_trial_file
+from worker.ranks.launch.trial_file import spec_of, write_trial_file
 from worker.runs.context import RunContext
 from worker.runs.watching.hangs import make_heartbeat_file
 from worker.runs.watching.profiling import make_timing_file

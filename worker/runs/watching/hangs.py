@@ -16,7 +16,7 @@ from muster.wire.heartbeat import (
     read_heartbeats,
     stacks_name,
 )
-from shared.messages.specs import SlotKind, TrialSpec
+from shared.messages.trial_specs import SlotKind, TrialSpec
 from worker.core.gang.assignment import RankAssignment
 from worker.core.hang import (
     MOVING_ALONE,
@@ -32,7 +32,7 @@ from worker.core.hang import (
     on_check,
     stack_of,
 )
-from worker.executors.port import Processes
+from worker.executors.interface import Processes
 from worker.sandbox.safe_open import opened
 
 NEVER = float("inf")

@@ -13,14 +13,14 @@ from muster.wire.timing import TIMING_BYTES, TIMINGS, ProfilingRange, Timing, re
 from shared.clock import Clock
 from shared.messages.reports import Report
 from worker.connection.platform_connection import PlatformConnection
-from worker.core.profile import Usage, interval_s, named_for, system_values, timing_values
-from worker.executors.port import Processes
+from worker.core.resource_usage import Usage, interval_s, named_for, system_values, timing_values
+from worker.executors.interface import Processes
 from worker.journal.journal import Journal
-from worker.journal.sending import profile_sender
-from worker.journal.sources import Source
-from worker.machine.gpus import Gpus
+from worker.journal.journal_sender import Source
+from worker.journal.run_senders import profile_sender
+from worker.machine.gpu_utilization import Gpus
 from worker.paths import RunPaths
-from worker.ranks.launch.description import spec_of
+from worker.ranks.launch.trial_file import spec_of
 from worker.sandbox.safe_open import opened
 from worker.store.records import StoredRun
 

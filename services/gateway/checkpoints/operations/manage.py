@@ -22,7 +22,7 @@ from services.gateway.checkpoints.schema import (
 from services.gateway.experiments.find import find_experiment
 from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.schema import Empty
 from services.gateway.tenants.find import named_tenant

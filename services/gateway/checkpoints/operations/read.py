@@ -17,7 +17,7 @@ from services.gateway.checkpoints.schema import (
     ListTrialCheckpointsRequest,
 )
 from services.gateway.experiments.find import find_experiment
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import make_cursor, read_wanted
 from services.gateway.trials.find import find_trial
 from shared.ids import ExperimentId, TrialId

@@ -20,7 +20,7 @@ from services.gateway.cluster.schema import (
     WorkerRequest,
     WorkersRequest,
 )
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import deferred, unless_silent
 from services.gateway.platform.commands.outcomes import SiteOutcome
 from services.gateway.platform.commands.sending import wait_for

@@ -16,7 +16,7 @@ from services.gateway.cluster.schema import (
     WorkerRequest,
 )
 from services.gateway.experiments import store as experiments
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import choose_page, make_cursor, next_cursor, read_wanted
 from shared.ids import PoolName
 from shared.messages.queue import GetQueue, QueueEntry

@@ -36,7 +36,7 @@ from services.gateway.experiments.submission.initial_weights import (
 )
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import IdempotencyClaim, claim, claimed_by, remember
 from services.gateway.platform.json_documents import merge_patch
 from services.gateway.platform.schema import JsonObject
@@ -46,7 +46,7 @@ from shared.bus import Unit
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.experiments import SubmissionCommitted
 from shared.messages.files import GetUploadUrl
-from shared.messages.specs import UNCATEGORIZED
+from shared.messages.trial_specs import UNCATEGORIZED
 
 _log = structlog.get_logger()
 

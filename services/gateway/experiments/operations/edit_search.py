@@ -11,7 +11,7 @@ from services.gateway.experiments.find import find_experiment
 from services.gateway.experiments.operations.lifecycle import refuse_ended, wait_until_known
 from services.gateway.experiments.render import render_experiment_detail
 from services.gateway.experiments.schema import EditSearchRequest, ExperimentDetail
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import deferred
 from services.gateway.platform.commands.sending import send, wait_for
 from services.gateway.platform.preconditions import guard

@@ -12,7 +12,7 @@ from services.gateway.experiments import store
 from services.gateway.experiments.find import experiment_in
 from services.gateway.experiments.render import render_experiment
 from services.gateway.experiments.schema import LabelExperimentsRequest, LabelledExperiments
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.store import NewEvent
 from services.gateway.platform.schema import MOST_LABELS

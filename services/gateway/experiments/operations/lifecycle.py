@@ -10,7 +10,7 @@ from services.gateway.experiments.actions import ACTIONS
 from services.gateway.experiments.find import find_experiment
 from services.gateway.experiments.render import render_experiment
 from services.gateway.experiments.schema import Experiment, ExperimentRequest
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import deferred, waiting_for_bus
 from services.gateway.platform.commands.sending import send, wait_for
 from shared.ids import new_id

@@ -22,13 +22,13 @@ from services.gateway.experiments.schema import (
     ListJournalRequest,
     Replay,
 )
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import waiting_for_bus
 from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.trials import store as trial_store
 from shared.ids import ExperimentId, TrialId
 from shared.messages.checkpoints import ListCheckpoints
-from shared.messages.journals import GetJournal, ReplayExperiment
+from shared.messages.search_journals import GetJournal, ReplayExperiment
 
 REPLAY_S = 25.0
 """Timeout of a replay, within the 30 s deadline of a request."""

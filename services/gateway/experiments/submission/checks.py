@@ -9,12 +9,12 @@ from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
 from muster.errors import Rejected, Transient
 from services.gateway.code import store as code_store
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.schema import JsonObject
 from shared.ids import PoolName, WorkerId
 from shared.messages.experiments import ValidateConfig
 from shared.messages.queue import ValidatePlacement
-from shared.messages.specs import UNCATEGORIZED
+from shared.messages.trial_specs import UNCATEGORIZED
 
 T = TypeVar("T")
 Entrypoint: TypeAlias = str | tuple[str, ...]

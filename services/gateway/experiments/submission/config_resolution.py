@@ -11,11 +11,11 @@ from muster.config import ExperimentConfig, merge_configs
 from muster.config.load import load_document, read_document
 from muster.config.yaml_reader import Document, Path, dotted
 from muster.errors import Rejected
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.schema import JsonObject
 from services.gateway.policies import store
 from services.gateway.policies.core import PolicyRules, apply_policies
-from shared.messages.specs import UNCATEGORIZED
+from shared.messages.trial_specs import UNCATEGORIZED
 
 T = TypeVar("T")
 _INLINE_CHARS = 16 * 1024

@@ -7,7 +7,7 @@ from muster.errors import NotFound, Rejected
 from services.gateway.checkpoints.find import check_visible
 from services.gateway.experiments.submission.checks import if_available
 from services.gateway.models.find import model_in, version_in
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.schema import JsonObject
 from shared.ids import CheckpointId
 from shared.messages.checkpoints import ListCheckpoints

@@ -19,7 +19,7 @@ from services.gateway.logs.schema import (
     LogLine,
     LogPage,
 )
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.events.stream_timeouts import FinalDataTimeout
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.trials import store as trial_store

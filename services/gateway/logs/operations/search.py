@@ -6,7 +6,7 @@ from services.gateway.experiments.find import find_experiment
 from services.gateway.logs.operations.read import filter_of
 from services.gateway.logs.render import render_line
 from services.gateway.logs.schema import LogLine, LogPage, SearchLogsRequest
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.find import find_trial

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, time, timedelta
 from typing import cast
 
 from muster.errors import Rejected
-from services.gateway.machine_pools.cost_shares import idle_usage, rented_of, sum_by, with_shares
+from services.gateway.machine_pools.cost_allocation import idle_usage, rented_of, sum_by, with_shares
 from services.gateway.machine_pools.operations.pools import period_of
 from services.gateway.machine_pools.schema import CostKey, CostShare, CostShares, ListCostSharesRequest
 from services.gateway.platform.auth.grants import TENANT_SCOPE
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.usage.core import LabelledUsage
 from services.gateway.usage.find import load_used, named
 from services.gateway.usage.schema import UsageRow

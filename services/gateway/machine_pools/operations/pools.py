@@ -23,7 +23,7 @@ from services.gateway.machine_pools.schema import (
     PoolMachines,
     UpdateMachinePoolRequest,
 )
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
 from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Empty

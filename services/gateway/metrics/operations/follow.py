@@ -17,9 +17,9 @@ from services.gateway.metrics.schema import (
     FollowTrialMetricsRequest,
     ReportedValue,
 )
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
+from services.gateway.platform.events.shared_readers import PositionedItem, TailPage
 from services.gateway.platform.events.stream_timeouts import FinalDataTimeout, ask_with_retries
-from services.gateway.platform.events.tails import PositionedItem, TailPage
 from services.gateway.platform.json_values import finite, not_finite, to_time
 from services.gateway.platform.references import Row
 from services.gateway.trials.find import find_trial

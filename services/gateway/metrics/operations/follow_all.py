@@ -10,7 +10,7 @@ from services.gateway.metrics.experiment_positions import ExperimentPosition, pa
 from services.gateway.metrics.operations.follow import is_wanted, render_reported
 from services.gateway.metrics.positions import from_reported, to_reported, with_positions
 from services.gateway.metrics.schema import FollowExperimentMetricsRequest, ReportedValue
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.events.stream_timeouts import FinalDataTimeout, ask_with_retries
 from services.gateway.platform.references import Row
 from services.gateway.trials import store as trial_store

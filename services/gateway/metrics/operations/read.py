@@ -11,7 +11,7 @@ from services.gateway.metrics.schema import (
     TrialMetrics,
     TrialMetricsRequest,
 )
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.find import find_trial
 from services.gateway.trials.schema import TrialRequest

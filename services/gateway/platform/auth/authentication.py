@@ -17,7 +17,7 @@ from services.gateway.platform.auth.sign_in.providers import Providers
 from services.gateway.platform.auth.sign_in.sign_in_file import CertificateSection
 from services.gateway.platform.auth.store import roles, sessions as sign_in, tokens
 from services.gateway.platform.auth.tokens import hash_token, is_session, is_token
-from services.gateway.platform.call import Caller
+from services.gateway.platform.call_context import Caller
 from shared.auth.jwts import NotValid, is_jwt
 from shared.clock import Clock
 from shared.database.engine import Database

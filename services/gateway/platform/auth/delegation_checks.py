@@ -9,7 +9,7 @@ from muster.errors import Conflict, Rejected
 from services.gateway.platform.auth.grants import Grants, combine_bindings
 from services.gateway.platform.auth.permissions import Permission, Permissions
 from services.gateway.platform.auth.store import accounts as people, roles
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 
 
 def read_permissions(names: Sequence[str], place: str) -> Permissions:

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.store import claim_key, drop_key, save_answer
 from services.gateway.platform.encryption import NONCE_BYTES, seal, unseal
 from services.gateway.platform.schema import Request, Resource

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from muster.errors import Transient
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands import operation_store as long_operations
 from services.gateway.platform.commands.schema import LongOperation, OperationState
 from services.gateway.platform.schema import Resource

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected, Transient
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import IdempotencyClaim, claim, forget, remember
 from services.gateway.platform.commands.long_operation_answers import deferred
 from services.gateway.platform.commands.outcomes import TenantOutcome

@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from muster.errors import Transient
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from shared.messages.base import Query
 
 R = TypeVar("R", bound=BaseModel)

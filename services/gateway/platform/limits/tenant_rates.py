@@ -5,7 +5,7 @@ from functools import partial
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.call import Caller
+from services.gateway.platform.call_context import Caller
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.ids import TenantId

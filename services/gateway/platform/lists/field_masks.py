@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 from pydantic import BaseModel
 
 from muster.errors import Rejected
-from shared.annotations import without_none
+from shared.type_annotations import without_none
 
 MOST_CHARACTERS = 2_000
 FIELDS = "fields"

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import orjson
 
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
 from services.gateway.platform.schema import ListRequest, Request, Resource
 from shared.filters.fields import ListQuery, Position, position_of

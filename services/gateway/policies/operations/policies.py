@@ -4,10 +4,10 @@ from typing import Any
 
 from muster.config import check_partial
 from muster.errors import Rejected
-from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.experiments.workspace_warnings import warn_unused_workspace
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.schema import Empty, JsonObject
 from services.gateway.policies import store
 from services.gateway.policies.schema import ConfigPolicies, ConfigPolicy, SetPolicyRequest

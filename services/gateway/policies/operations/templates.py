@@ -8,7 +8,7 @@ from muster.config import check_partial
 from muster.errors import Conflict, NotFound
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged

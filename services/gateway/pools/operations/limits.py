@@ -5,11 +5,11 @@ from typing import Any
 from uuid import UUID
 
 from muster.errors import Rejected
-from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.experiments.workspace_warnings import warn_unused_workspace
 from services.gateway.platform.auth.grants import TENANT_SCOPE
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.pools import store as limits
 from services.gateway.pools.find import view_of

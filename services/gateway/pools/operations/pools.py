@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from muster.errors import Rejected
 from services.gateway.cluster.find import load_cluster
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import deferred, unless_silent
 from services.gateway.platform.commands.outcomes import SiteOutcome
 from services.gateway.platform.commands.sending import wait_for

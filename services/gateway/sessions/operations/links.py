@@ -7,7 +7,7 @@ from muster.errors import Rejected
 from services.gateway.platform.auth.refusals import SignInLinkRefused
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.auth.tokens import LINK_PREFIX, RANDOM_BYTES, hash_token, render_token
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.schema import Empty
 from services.gateway.sessions import store

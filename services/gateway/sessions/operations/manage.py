@@ -8,7 +8,7 @@ from services.gateway.platform.auth.delegation_checks import check_caller_holds
 from services.gateway.platform.auth.grants import combine_bindings
 from services.gateway.platform.auth.sign_in.passwords import Passwords, check_password
 from services.gateway.platform.auth.store import roles, sessions as store
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done, ListRequest

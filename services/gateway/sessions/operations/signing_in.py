@@ -10,13 +10,13 @@ from uuid import UUID
 import structlog
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.forwarding import caller_key
+from services.gateway.platform.auth.client_address import caller_key
 from services.gateway.platform.auth.refusals import SignInRefused, UnknownUser
-from services.gateway.platform.auth.sign_in import tickets
+from services.gateway.platform.auth.sign_in import login_state
 from services.gateway.platform.auth.sign_in.sign_in_file import ProviderSection
 from services.gateway.platform.auth.store import accounts as people, sessions as store, tokens as access
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.schema import Empty
 from services.gateway.sessions.accounts import account_of
 from services.gateway.sessions.claims import fulfils
@@ -105,7 +105,7 @@ async def begin_sign_in(call: Call, request: BeginSignInRequest) -> StartedSignI
     section = call.dependencies.sign_in.providers.get(request.provider)
     if section is None or section.client_id is None:
         raise Rejected("unknown_provider", "this site has no such sign-in provider for people", "provider")
-    if not tickets.is_redirect(request.redirect, section.redirects, section.loopback):
+    if not login_state.is_redirect(request.redirect, section.redirects, section.loopback):
         raise Rejected(
             "redirect_not_allowed",
             "the site does not allow redirects to this address",
@@ -114,11 +114,11 @@ async def begin_sign_in(call: Call, request: BeginSignInRequest) -> StartedSignI
         )
     await check_attempts(call, None)
     described = await call.dependencies.sign_in.providers.describe(request.provider)
-    expires_at_s = int(call.dependencies.clock.now().timestamp()) + tickets.LIFE_S
-    ticket = tickets.Ticket(request.provider, request.redirect, expires_at_s, secrets.token_urlsafe(32))
-    text = tickets.render_ticket(call.dependencies.keys.sign_in, ticket)
-    own = tickets.secrets_of(call.dependencies.keys.sign_in, text)
-    url = tickets.authorization_url(
+    expires_at_s = int(call.dependencies.clock.now().timestamp()) + login_state.LIFE_S
+    ticket = login_state.Ticket(request.provider, request.redirect, expires_at_s, secrets.token_urlsafe(32))
+    text = login_state.render_ticket(call.dependencies.keys.sign_in, ticket)
+    own = login_state.secrets_of(call.dependencies.keys.sign_in, text)
+    url = login_state.authorization_url(
         described.authorization_endpoint, section.client_id, request.redirect, section.scope, own
     )
     expires_at = datetime.fromtimestamp(expires_at_s, UTC)
@@ -128,8 +128,8 @@ async def begin_sign_in(call: Call, request: BeginSignInRequest) -> StartedSignI
 async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSession:
     """Finish a sign-in with a provider and return the session's secret, only in this response."""
     providers, key = call.dependencies.sign_in.providers, call.dependencies.keys.sign_in
-    ticket = tickets.read_ticket(key, request.ticket, call.dependencies.clock.now().timestamp())
-    own = tickets.secrets_of(key, request.ticket)
+    ticket = login_state.read_ticket(key, request.ticket, call.dependencies.clock.now().timestamp())
+    own = login_state.secrets_of(key, request.ticket)
     section = providers.get(ticket.provider)
     if call.audit_writer is not None:
         call.audit_writer.asked.clear()  # The code is a secret: keep it out of the audit log.

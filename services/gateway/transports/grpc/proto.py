@@ -19,7 +19,7 @@ Numbers = dict[str, dict[str, int]]
 """Message or enum → field or value → number. A removed name keeps its number, as `reserved`."""
 
 _RETIRED = " { option deprecated = true; }"
-_HEADER = f"""// Generated from services/gateway/table.py by `make gen`; do not edit.
+_HEADER = f"""// Generated from services/gateway/operation_table.py by `make gen`; do not edit.
 syntax = "proto3";
 
 package {PACKAGE};

@@ -18,8 +18,8 @@ from grpc_reflection.v1alpha import reflection
 from muster.errors import Broken, MusterError, Rejected
 from services.gateway.platform.audit.records import CallOrigin
 from services.gateway.platform.auth.authentication import read_bearer
-from services.gateway.platform.auth.forwarding import NO_PROXIES, Proxies, client_address
-from services.gateway.platform.call import Caller
+from services.gateway.platform.auth.client_address import NO_PROXIES, Proxies, client_address
+from services.gateway.platform.call_context import Caller
 from services.gateway.platform.commands.long_operation_answers import OperationInProgress
 from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.limits.rate_limits import rate_limit_status

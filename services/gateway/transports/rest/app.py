@@ -11,10 +11,10 @@ from aiohttp import web
 from muster.errors import Broken, MusterError, NotFound, Rejected
 from services.gateway.platform.audit.records import CallOrigin
 from services.gateway.platform.auth.authentication import CallerCredentials, read_bearer
-from services.gateway.platform.auth.browsers import BrowserRequest
-from services.gateway.platform.auth.forwarding import NO_PROXIES, ClientAddress, Proxies, client_address
+from services.gateway.platform.auth.client_address import NO_PROXIES, ClientAddress, Proxies, client_address
+from services.gateway.platform.auth.csrf import BrowserRequest
 from services.gateway.platform.auth.permissions import Access
-from services.gateway.platform.call import Caller
+from services.gateway.platform.call_context import Caller
 from services.gateway.platform.commands.long_operation_answers import OperationInProgress
 from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.limits.rate_limits import rate_limit_status

@@ -11,7 +11,7 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.errors import NotFound
-from services.gateway.platform.auth.browsers import COOKIE, HEADER
+from services.gateway.platform.auth.csrf import COOKIE, HEADER
 from services.gateway.transports.rest.openapi import Rows, render_openapi
 
 OPENAPI_PATH = "/openapi.json"

@@ -6,7 +6,7 @@ import orjson
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from services.gateway.platform.auth.browsers import COOKIE, HEADER
+from services.gateway.platform.auth.csrf import COOKIE, HEADER
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.commands.schema import LongOperation
 from services.gateway.platform.lists.field_masks import FIELDS, MOST_CHARACTERS

@@ -5,7 +5,7 @@ from typing import Any
 from aiohttp import web
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.browsers import COOKIE, HEADER, BrowserRequest
+from services.gateway.platform.auth.csrf import COOKIE, HEADER, BrowserRequest
 from services.gateway.platform.auth.tokens import is_session
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Resource

@@ -7,7 +7,7 @@ import orjson
 from aiohttp import web
 
 from muster.errors import MusterError
-from services.gateway.platform.call import Caller
+from services.gateway.platform.call_context import Caller
 from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Request, Resource

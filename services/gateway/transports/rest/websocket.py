@@ -13,7 +13,7 @@ import orjson
 from aiohttp import WSCloseCode, web
 
 from muster.errors import MusterError, Transient
-from services.gateway.platform.call import Caller
+from services.gateway.platform.call_context import Caller
 from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.events.stream_limits import IDLE_TICK_S
 from services.gateway.platform.operation import Operation

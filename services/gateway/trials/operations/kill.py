@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.long_operation_answers import deferred
 from services.gateway.platform.commands.outcomes import TenantOutcome
 from services.gateway.platform.commands.sending import send, wait_for

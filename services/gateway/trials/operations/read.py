@@ -7,7 +7,7 @@ from services.gateway.cluster.render import render_explanation
 from services.gateway.cluster.schema import Explanation
 from services.gateway.experiments import store
 from services.gateway.experiments.find import experiment_in, find_experiment
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.find import find_trial
@@ -25,7 +25,7 @@ from services.gateway.trials.schema import (
     TrialState,
 )
 from shared.filters.fields import ListQuery
-from shared.filters.tree import Order
+from shared.filters.syntax_tree import Order
 from shared.ids import ExperimentId, TrialId
 from shared.messages import queue as messages
 from shared.messages.experiments import GetParetoFront

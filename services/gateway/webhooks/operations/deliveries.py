@@ -3,7 +3,7 @@
 from typing import Any
 
 from muster.errors import NotFound
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.references import parse_uuid
 from services.gateway.webhooks import delivery_store as store

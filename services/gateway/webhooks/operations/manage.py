@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
-from services.gateway.platform.call import Call
+from services.gateway.platform.call_context import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.encryption import NONCE_BYTES, seal
 from services.gateway.platform.lists.paging import next_cursor, read_wanted

@@ -8,12 +8,12 @@ from uuid import UUID
 
 from services.provisioner.core.catalogue import Purchase
 from shared.ids import InstanceId, PoolName, WorkerId
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 from shared.state_machine import StateMachine
 
 InstanceEnding = Literal["terminated", "lost", "failed"]
 IntentId = NewType("IntentId", UUID)
-"""Id of one launch of machines; see `intents`."""
+"""Id of one launch of machines; see `launches`."""
 
 
 class InstanceState(StrEnum):

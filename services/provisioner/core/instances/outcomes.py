@@ -1,10 +1,10 @@
-"""An instance after an effect: launched, restarted, or failed. See `plan`, which requests effects, and `reconcile/effects`."""
+"""An instance after an effect: launched, restarted, or failed. See `plan`, which requests effects, and `reconcile/driver_calls`."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from services.provisioner.core.instances.instance import Instance, InstanceTrigger, moved
-from services.provisioner.core.instances.intents import Launched
+from services.provisioner.core.instances.launches import Launched
 from services.provisioner.core.instances.refusals import BACKOFFS
 
 LASTS = timedelta(seconds=5)

@@ -13,10 +13,10 @@ from services.provisioner.core.instances.instance import (
     IntentId,
     moved,
 )
-from services.provisioner.core.instances.intents import Presence, Sighting, duplicates, own_sighting
+from services.provisioner.core.instances.launches import Presence, Sighting, duplicates, own_sighting
 from services.provisioner.core.instances.outcomes import LASTS, pause_after
 from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused as on_hold
-from services.provisioner.core.planning.absences import Absence
+from services.provisioner.core.planning.listing_gaps import Absence
 from services.provisioner.core.planning.pool_status import PoolStatus
 from services.provisioner.core.planning.sizing import SETTLES_IN, Sizing, plan_size, with_migrations
 from services.provisioner.core.renting.pool_spec import PoolSpec

@@ -9,7 +9,7 @@ from services.provisioner.core.instances.refusals import LaunchBackoff
 from services.provisioner.core.planning.loads import WorkerLoad
 from services.provisioner.core.planning.shortage import Shortage
 from shared.ids import WorkerId
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 
 @dataclass(frozen=True, slots=True)

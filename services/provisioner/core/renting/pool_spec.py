@@ -7,9 +7,9 @@ from typing import Literal
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import INSTANCE, Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, instance_id_at, worker_at
+from services.provisioner.core.instances.launches import Intent, instance_id_at, worker_at
 from shared.ids import PoolName
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 Order = Literal["cheapest", "given"]
 

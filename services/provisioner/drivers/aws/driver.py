@@ -11,7 +11,7 @@ from uuid import UUID
 import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting, worker_at
+from services.provisioner.core.instances.launches import Intent, Launched, Presence, Sighting, worker_at
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers.aws.client import AwsRefused, Ec2
 from services.provisioner.drivers.aws.error_codes import refusal

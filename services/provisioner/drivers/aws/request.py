@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.provisioner.core.instances.intents import Intent
+from services.provisioner.core.instances.launches import Intent
 from services.provisioner.drivers.bootstrap import Bootstrap, script
 from shared.errors import Rejected
 from shared.ids import WorkerId

@@ -7,7 +7,7 @@ from datetime import timedelta
 import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.launches import Intent, Launched, Presence, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers.driver import MachineIdentity, MachineRef
 from services.provisioner.drivers.gcp.api import ComputeEngine, GcpRefused, refusal

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ValidationError
 
 from services.provisioner.drivers.rest import HttpRequest, exchange
 from shared.auth import jwts
+from shared.auth.jwks import KeySet
 from shared.auth.jwts import Expected, NotValid
-from shared.auth.keysets import KeySet
 from shared.clock import Clock
 from shared.errors import Rejected, Transient
 

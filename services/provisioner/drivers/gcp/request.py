@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from services.provisioner.core.instances.instance import IntentId
-from services.provisioner.core.instances.intents import Intent, Presence, Sighting
+from services.provisioner.core.instances.launches import Intent, Presence, Sighting
 from services.provisioner.drivers.bootstrap import Bootstrap, script
 from services.provisioner.drivers.rest import Json
 from shared.ids import WorkerId

@@ -6,7 +6,7 @@ from datetime import timedelta
 import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, Launched, Sighting
+from services.provisioner.core.instances.launches import Intent, Launched, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.kubernetes.api import ApiServer, KubernetesRefused, refusal

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, Presence, Sighting
+from services.provisioner.core.instances.launches import Intent, Presence, Sighting
 from services.provisioner.drivers.bootstrap import Bootstrap, worker_environment
 from services.provisioner.drivers.rest import Json
 from shared.ids import WorkerId

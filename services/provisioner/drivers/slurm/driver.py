@@ -8,7 +8,7 @@ from datetime import timedelta
 import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, Launched, Sighting, worker_at
+from services.provisioner.core.instances.launches import Intent, Launched, Sighting, worker_at
 from services.provisioner.drivers.bootstrap import Bootstrap, job_script
 from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.slurm.commands import SlurmRefused, ask, refusal, run

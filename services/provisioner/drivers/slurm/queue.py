@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from services.provisioner.core.instances.instance import IntentId
-from services.provisioner.core.instances.intents import Presence, Sighting, worker_at
+from services.provisioner.core.instances.launches import Presence, Sighting, worker_at
 from shared.ids import WorkerId
 
 ENDED_STATES = frozenset(

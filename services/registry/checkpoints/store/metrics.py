@@ -6,8 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.store.metric_json import decode_values
 from services.registry.store.tables import validations
-from services.registry.store.values import decode_values
 
 
 async def load_metrics(

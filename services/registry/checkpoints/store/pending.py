@@ -10,11 +10,11 @@ from sqlalchemy import Float, and_, case, cast, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.checkpoints.core.settling import OpenCheckpoint, Wait
+from services.registry.checkpoints.core.abandonment import OpenCheckpoint, Wait
 from services.registry.core.checkpoint import OPEN, CheckpointStatus
 from services.registry.runs.core.fencing import RunEnding
 from services.registry.store.tables import checkpoints, runs, trials, workers
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 
 
 @dataclass(frozen=True, slots=True)

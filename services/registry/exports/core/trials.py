@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from services.registry.core.metadata import encode_json
 from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Stat, Values
-from shared.filters.tree import Kind
+from shared.filters.syntax_tree import Kind
 
 TRIAL = "trial"
 """Column in every export, by which tables can be joined: the trial's number."""

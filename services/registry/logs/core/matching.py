@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from services.registry.logs.core.lines import LEVELS, STREAMS, Block, text_buffer
+from services.registry.logs.core.line_columns import LEVELS, STREAMS, Block, text_buffer
 from services.registry.logs.core.ngram_filter import asked_hashes, required_text
 from shared.errors import Rejected
 

@@ -13,7 +13,7 @@ import orjson
 from sqlalchemy import Date, delete, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.logs.core.lines import IncomingLine, Row
+from services.registry.logs.core.line_columns import IncomingLine, Row
 from services.registry.retention.store import LOG_DAYS, with_rules
 from services.registry.store.report_tables import log_chunks, log_positions
 from services.registry.store.tables import experiments, trials

@@ -34,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.logs.core.lines import Layout, Packed
+from services.registry.logs.core.line_columns import Layout, Packed
 from services.registry.logs.core.matching import LineQuery, Matcher
 from services.registry.logs.core.ngram_filter import slice_of, slices_with
 from services.registry.retention.store import LOG_DAYS, with_rules

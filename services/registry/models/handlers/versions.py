@@ -20,7 +20,7 @@ from services.registry.models.handlers.command_handler import check, check_metad
 from services.registry.models.store import ModelRow, VersionRow
 from services.registry.runs.store import trials
 from shared.bus import Delivery, Unit
-from shared.bus.deletion import has_been_deleted
+from shared.bus.data_deletion import has_been_deleted
 from shared.errors import Broken, Conflict, NotFound
 from shared.messages.base import Command
 from shared.messages.models import (

@@ -29,12 +29,12 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.runs.core.fencing import Fence, RunEnding
-from services.registry.series.core.supersede import RunStart
+from services.registry.series.core.superseded_points import RunStart
 from services.registry.series.store.series import supersede_summaries
 from services.registry.store.tables import experiments, report_cursors, runs, trials, validations
 from shared.database.statements import among, rows_given
 from shared.messages.runs import AllocationFacts, RunEnded
-from shared.messages.specs import WHOLE_SLOT
+from shared.messages.trial_specs import WHOLE_SLOT
 
 COUNTS = ("save_experiment_best", "save_trial_best", "save_trial_latest")
 """Columns of an experiment's checkpoint retention."""

@@ -19,7 +19,7 @@ from services.registry.series.core.chunks import Columns, from_bytes, is_long, j
 from services.registry.series.core.report_cursor import MEASURED, ReadPosition, Reported
 from services.registry.series.core.steps import EVERY_STEP, Steps
 from services.registry.series.core.summary import Points, Summary, cut, merge, summarise_sorted
-from services.registry.series.core.supersede import choose_newest, is_repeated
+from services.registry.series.core.superseded_points import choose_newest, is_repeated
 from services.registry.store.report_tables import point_chunks
 from services.registry.store.tables import report_cursors, runs, series
 from shared.database.driver import AsyncpgDriver, Row

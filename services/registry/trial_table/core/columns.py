@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from muster.errors import Rejected
-from shared.filters.tree import Kind
+from shared.filters.syntax_tree import Kind
 
 HYPERPARAMETERS = ("hparams", "hyperparameters")
 METRICS = "metrics"

@@ -28,7 +28,7 @@ from services.registry.store.tables import trials
 from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Stat
 from services.registry.trial_table.core.filters import Filter, Order
 from shared.filters.sql import COMPARE
-from shared.filters.tree import Absent, All, Any, Comparison, Contains, Not, Value
+from shared.filters.syntax_tree import Absent, All, Any, Comparison, Contains, Not, Value
 
 Cursor = Sequence[str | None]
 """The cells by which rows are sorted, as texts, and the trial's number last."""

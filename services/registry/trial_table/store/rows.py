@@ -41,7 +41,7 @@ from services.registry.trial_table.core.columns import (
 from services.registry.trial_table.core.filters import Filter, Order
 from services.registry.trial_table.store.filtering import FACTS, Cells, Cursor, stat_of
 from shared.database.statements import among, rows_given
-from shared.filters.tree import columns_of
+from shared.filters.syntax_tree import columns_of
 
 
 @dataclass(frozen=True, slots=True)

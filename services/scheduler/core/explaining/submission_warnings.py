@@ -1,6 +1,6 @@
 """Warnings shown on submission about elastic trials and budgets."""
 
-from services.scheduler.core.planning.fit import ReachableSlots
+from services.scheduler.core.planning.max_capacity import ReachableSlots
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.pool import Path, PoolPolicy
 from services.scheduler.core.state.records.spending import BudgetSpending

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from services.scheduler.core.explaining.queue_positions import ahead
 from services.scheduler.core.planning.decisions import WaitReason
-from services.scheduler.core.planning.fit import reach_of
+from services.scheduler.core.planning.max_capacity import reach_of
 from services.scheduler.core.planning.quotas import Limit, limit_of
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import Pool

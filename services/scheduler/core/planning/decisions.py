@@ -7,7 +7,7 @@ from services.scheduler.core.planning.quotas import Limit
 from services.scheduler.core.state.indexes.placement.capacity import Placement
 from services.scheduler.core.state.records.preemption_notice import PreemptionCause
 from shared.ids import PoolName, RunId, TrialId
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 WaitReason = Literal["slots", "preempting", "beyond_pool", "uploads", "back_off"] | Limit
 """Why a request was not served; `wait_reasons` explains it."""

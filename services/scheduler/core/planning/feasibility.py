@@ -14,7 +14,7 @@ from services.scheduler.core.state.indexes.share_tree import RequestGroup, Share
 from services.scheduler.core.state.records.slots import SlotCount
 from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import TenantId
-from shared.messages.specs import Thousandths
+from shared.messages.trial_specs import Thousandths
 
 ALL = -1
 SLICE_SEARCHES, FAILED_SLICE_SEARCHES = 16, 8

@@ -1,14 +1,14 @@
 """Unschedulable requests: no growth of the pool would help them, so no machines are requested for them until
 the pool changes.
 
-Some can never fit: submission refuses such requests (`fit`), but the pool may have shrunk since. Others need
+Some can never fit: submission refuses such requests (`max_capacity`), but the pool may have shrunk since. Others need
 labels that the provider's machines do not have; only existing machines can serve them. Used by `pool_plan`.
 """
 
 from collections import Counter
 
 from services.scheduler.core.planning.feasibility import ANY_TENANT
-from services.scheduler.core.planning.fit import reach_of
+from services.scheduler.core.planning.max_capacity import reach_of
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.records.labels import has_all

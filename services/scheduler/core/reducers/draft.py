@@ -6,9 +6,9 @@ from datetime import datetime
 
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.elastic.records import Report
 from services.scheduler.core.state.indexes.pause_durations import Kind
+from services.scheduler.core.state.published_events import Fact
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.records.worker import SlotHold, Worker

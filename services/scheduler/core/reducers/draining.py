@@ -8,8 +8,8 @@ from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.grants import preempt
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import WorkerEmptied, WorkerUp
 from services.scheduler.core.state.observed import ReclaimNotice
+from services.scheduler.core.state.published_events import WorkerEmptied, WorkerUp
 from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.worker import DRAIN, Drain, DrainTrigger, Liveness, Worker
 from shared.ids import WorkerId

@@ -13,8 +13,8 @@ from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.grants import preempt
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Resized
 from services.scheduler.core.state.indexes.placement.capacity import Placement
+from services.scheduler.core.state.published_events import Resized
 from services.scheduler.core.state.records.gang import NOBODY, Gang, GangShare
 from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.run import Run, RunExit
@@ -22,7 +22,7 @@ from services.scheduler.core.state.records.run_states import GangState, GangTrig
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.records.worker import Worker
 from shared.ids import RunId, WorkerId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from shared.tuples import changed
 
 FORM_WITHIN = timedelta(seconds=90)

@@ -7,9 +7,9 @@ from services.scheduler.core.reducers import pause_measurements
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Granted
 from services.scheduler.core.state.indexes.placement.capacity import Placement
-from services.scheduler.core.state.indexes.placement.shared_slots import tightest
+from services.scheduler.core.state.indexes.placement.fractional_slots import tightest
+from services.scheduler.core.state.published_events import Granted
 from services.scheduler.core.state.records.gang import Gang, GangShare
 from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.run import Grant, Run

@@ -9,8 +9,8 @@ from services.scheduler.core.reducers.grants import preempt
 from services.scheduler.core.reducers.run_outcomes import outcome_without_run
 from services.scheduler.core.state.changes import Changes, NewQuota, SetExperimentPolicy, SetReservation
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Closed
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.published_events import Closed
 from services.scheduler.core.state.records.pool import Path, Quota
 from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.reservations import Reservation
@@ -26,7 +26,7 @@ from services.scheduler.core.state.records.trial import (
     with_request,
 )
 from shared.ids import ExperimentId, PoolName, RunId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from shared.tuples import changed
 
 

@@ -7,8 +7,8 @@ from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.run_outcomes import combined, outcome_of_exit, outcome_of_loss
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import Closed, Ended
 from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.published_events import Closed, Ended
 from services.scheduler.core.state.records.outcomes import RunEnding
 from services.scheduler.core.state.records.run import Progress, Run, RunExit
 from services.scheduler.core.state.records.run_states import RunState, RunTrigger

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from services.scheduler.core.state.records.outcomes import RequestOutcome, RunEnding, RunOutcome
 from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.trial import Trial
-from shared.messages.specs import DesiredState, Signal
+from shared.messages.trial_specs import DesiredState, Signal
 from shared.tuples import changed
 
 MAX_FRUITLESS = 10

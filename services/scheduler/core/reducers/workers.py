@@ -7,8 +7,8 @@ from services.scheduler.core.reducers import allocations, draining, run_ends
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import WorkerDown, WorkerRemoved
 from services.scheduler.core.state.observed import Observed, ObservedState
+from services.scheduler.core.state.published_events import WorkerDown, WorkerRemoved
 from services.scheduler.core.state.records.worker import LIVENESS, Liveness, LivenessTrigger, Worker
 from shared.ids import PoolName, WorkerId
 

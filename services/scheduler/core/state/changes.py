@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.elastic.records import Report
 from services.scheduler.core.state.indexes.pause_durations import Kind
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.published_events import Fact
 from services.scheduler.core.state.records.pool import Path, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Run

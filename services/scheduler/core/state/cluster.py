@@ -36,7 +36,7 @@ from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.core.state.records.worker import Liveness, SlotHold, Worker
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 
 
 class Cluster:

@@ -9,7 +9,7 @@ from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.run_states import RunState
 from services.scheduler.core.state.records.trial import Trial
 from shared.ids import WorkerId
-from shared.messages.specs import DesiredState, Signal
+from shared.messages.trial_specs import DesiredState, Signal
 
 SIGNALS: Mapping[DesiredState, Signal] = {
     DesiredState.RUN: Signal.RUN,

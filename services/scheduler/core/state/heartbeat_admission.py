@@ -11,7 +11,7 @@ from uuid import UUID
 
 from services.scheduler.core.state.records.worker import Worker
 from shared.ids import PoolName, WorkerId
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 Fault = Literal["doubled_worker", "wrong_pool", "wrong_kind", "wrong_slots"]
 

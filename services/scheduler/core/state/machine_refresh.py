@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.elastic.own_slots import own_slots
+from services.scheduler.core.state.indexes.elastic.guaranteed_slots import own_slots
 from services.scheduler.core.state.indexes.placement.worker_capacity import (
     WorkerCapacity,
     after_release,

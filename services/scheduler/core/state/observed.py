@@ -7,7 +7,7 @@ from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, G
 from services.scheduler.core.state.records.labels import Labels
 from services.scheduler.core.state.records.run import RunExit
 from shared.ids import AllocationId, PoolName, RunId, WorkerId
-from shared.messages.specs import Signal, SlotKind
+from shared.messages.trial_specs import Signal, SlotKind
 
 
 @dataclass(frozen=True, slots=True)

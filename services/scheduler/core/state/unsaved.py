@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.usage_ledger import SlotUsage
+from services.scheduler.core.state.published_events import Fact
 from shared.ids import PoolName, RunId, TrialId, WorkerId
 
 

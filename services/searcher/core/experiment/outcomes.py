@@ -12,7 +12,7 @@ from services.searcher.core.experiment.entities import (
 )
 from services.searcher.core.experiment.objectives import is_finite
 from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState, TrialTrigger
-from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.methods.interface import TrialEnding
 
 _HOW_TO_REPORT = (
     "report it with `trial.validate` of `muster.trial()`; metrics reported through Determined's own library are not recorded"

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from shared.messages.specs import DesiredState
+from shared.messages.trial_specs import DesiredState
 from shared.state_machine import StateMachine
 
 __all__ = [

@@ -13,7 +13,7 @@ from services.searcher.core.editing import SearchEdit
 from services.searcher.core.experiment.objectives import Scored
 from services.searcher.core.experiment.results import Reading, Result
 from services.searcher.core.journal.entries import Entry, Facts, Kind
-from services.searcher.core.journal.facts import (
+from services.searcher.core.journal.entry_codec import (
     write_actions,
     write_decision,
     write_opening,
@@ -21,7 +21,7 @@ from services.searcher.core.journal.facts import (
     write_operation_result,
 )
 from services.searcher.core.methods.custom import Operation
-from services.searcher.core.methods.port import RULES_VERSION, RungDecision, TrialEnding
+from services.searcher.core.methods.interface import RULES_VERSION, RungDecision, TrialEnding
 from services.searcher.core.search.actions import OperationResult, SearchActions
 from services.searcher.core.search.prior_observations import PriorObservations
 from services.searcher.core.search.search import Search

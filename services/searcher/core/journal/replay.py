@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from muster.config import ExperimentConfig
 from services.searcher.core.editing import SearchEdit
 from services.searcher.core.journal.entries import Entry, Facts, Kind
-from services.searcher.core.journal.facts import (
+from services.searcher.core.journal.entry_codec import (
     read_holding,
     read_ledger_opening,
     read_number,
@@ -24,7 +24,7 @@ from services.searcher.core.journal.facts import (
     write_decision,
     write_operation_result,
 )
-from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.methods.interface import TrialEnding
 from services.searcher.core.search.prior_observations import PriorObservations
 from services.searcher.core.search.search import Search
 from shared.ids import PoolName

@@ -1,1 +1,1 @@
-"""Search methods: how trials are stopped, promoted or copied. `port` defines the interface, `factory` creates the configured one."""
+"""Search methods: how trials are stopped, promoted or copied. `interface` defines the interface, `factory` creates the configured one."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from services.searcher.core.methods.halving import Ladder, reshare_trials
-from services.searcher.core.methods.port import (
+from services.searcher.core.methods.interface import (
     NO_DECISION,
     Branch,
     NonPausingMethod,

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Literal
 
 from muster.config import Point
-from services.searcher.core.methods.port import (
+from services.searcher.core.methods.interface import (
     NO_DECISION,
     Branch,
     FixedSizeMethod,

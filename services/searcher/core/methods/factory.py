@@ -23,13 +23,13 @@ from services.searcher.core.methods.halving import (
 )
 from services.searcher.core.methods.hyperband import Hyperband
 from services.searcher.core.methods.independent import Independent
+from services.searcher.core.methods.interface import RULES_VERSION, SearchMethod
 from services.searcher.core.methods.median import MedianStopping
 from services.searcher.core.methods.pbt import Pbt
-from services.searcher.core.methods.port import RULES_VERSION, SearchMethod
 from services.searcher.core.methods.promotion import PromotionBracket
 from services.searcher.core.samplers import Sampler
 from services.searcher.core.samplers.domain import Domain
-from services.searcher.core.samplers.independent import GridSampler
+from services.searcher.core.samplers.random_and_grid import GridSampler
 
 
 def make_method(

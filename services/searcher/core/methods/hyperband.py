@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from muster.config import Hyperband as Config
 from muster.config.brackets import bracket_sizes
 from services.searcher.core.methods.halving import rung_targets
-from services.searcher.core.methods.port import (
+from services.searcher.core.methods.interface import (
     NO_DECISION,
     Branch,
     FixedSizeMethod,

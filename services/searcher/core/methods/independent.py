@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from services.searcher.core.methods.port import (
+from services.searcher.core.methods.interface import (
     NO_DECISION,
     Branch,
     NonPausingMethod,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from muster.config import MedianStopping as Config
 from services.searcher.core.methods.independent import Independent
-from services.searcher.core.methods.port import (
+from services.searcher.core.methods.interface import (
     NO_DECISION,
     Branch,
     NonPausingMethod,

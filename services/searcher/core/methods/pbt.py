@@ -16,16 +16,7 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 
 from muster.config import Pbt as Config, Point
-from services.searcher.core.methods.perturbation import explore
-from services.searcher.core.methods.population import (
-    WAITING,
-    WORST,
-    Copy,
-    MarkResult,
-    MemberState,
-    PopulationMember,
-)
-from services.searcher.core.methods.port import (
+from services.searcher.core.methods.interface import (
     NO_DECISION,
     Branch,
     FixedSizeMethod,
@@ -34,6 +25,15 @@ from services.searcher.core.methods.port import (
     SearchStep,
     StartTrial,
     TrialEnding,
+)
+from services.searcher.core.methods.perturbation import explore
+from services.searcher.core.methods.population import (
+    WAITING,
+    WORST,
+    Copy,
+    MarkResult,
+    MemberState,
+    PopulationMember,
 )
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream

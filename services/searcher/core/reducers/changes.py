@@ -19,7 +19,7 @@ from services.searcher.core.experiment.results import Result
 from services.searcher.core.experiment.states import ONGOING, DesiredState, ExperimentTrigger, TrialTrigger
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.journal import SearchJournal
-from services.searcher.core.methods.port import ResumeTrial
+from services.searcher.core.methods.interface import ResumeTrial
 from services.searcher.core.reducers.budget_status import with_budget_status
 from services.searcher.core.search.actions import Proposal
 from services.searcher.core.search.search import Search

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from services.searcher.core.experiment.entities import TrialRecord
 from services.searcher.core.experiment.states import DesiredState, ExperimentState, TrialState
-from services.searcher.core.methods.port import ResumeTrial
+from services.searcher.core.methods.interface import ResumeTrial
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.search.actions import SearchActions
 from shared.tuples import changed

@@ -3,7 +3,7 @@
 from services.searcher.core.experiment.entities import ScoredValidation, TrialRecord
 from services.searcher.core.experiment.results import Reading, Result, read_result
 from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState
-from services.searcher.core.methods.port import RungDecision
+from services.searcher.core.methods.interface import RungDecision
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import end, settle, stop
 from services.searcher.core.reducers.events import Rollback

@@ -2,8 +2,8 @@
 
 from muster.config import ExperimentConfig, Grid, Single
 from services.searcher.core.samplers.domain import Domain
-from services.searcher.core.samplers.independent import GridPoints, GridSampler, RandomSampler
-from services.searcher.core.samplers.port import Sampler
+from services.searcher.core.samplers.interface import Sampler
+from services.searcher.core.samplers.random_and_grid import GridPoints, GridSampler, RandomSampler
 
 
 def check_space(config: ExperimentConfig) -> None:

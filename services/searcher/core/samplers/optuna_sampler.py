@@ -20,8 +20,8 @@ from muster.config import Point
 from muster.config.samplers import Sampler as Choice
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream
+from services.searcher.core.samplers.interface import Observation, RungResult, Suggestion
 from services.searcher.core.samplers.optuna_space import OptunaSpace
-from services.searcher.core.samplers.port import Observation, RungResult, Suggestion
 from services.searcher.core.samplers.rung_studies import RungStudies
 from services.searcher.core.samplers.study import Study
 

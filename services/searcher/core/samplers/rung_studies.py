@@ -9,7 +9,7 @@ from collections.abc import Callable
 from optuna.trial import TrialState
 
 from muster.config import Point
-from services.searcher.core.samplers.port import Observation
+from services.searcher.core.samplers.interface import Observation
 from services.searcher.core.samplers.study import Study
 
 

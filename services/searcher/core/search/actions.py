@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from muster.config import Point
 from services.searcher.core.budget.limits import Limit
-from services.searcher.core.methods.port import ResumeTrial
+from services.searcher.core.methods.interface import ResumeTrial
 
 
 @dataclass(frozen=True, slots=True)

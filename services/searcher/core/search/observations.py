@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.searcher.core.experiment.objectives import Objectives, Scored
-from services.searcher.core.methods.port import RungDecision
+from services.searcher.core.methods.interface import RungDecision
 from services.searcher.core.samplers import Observation, RungResult
 
 

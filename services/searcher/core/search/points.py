@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 from muster.config import Point
-from services.searcher.core.methods.port import StartTrial
+from services.searcher.core.methods.interface import StartTrial
 from services.searcher.core.samplers import Sampler, Suggestion
 
 

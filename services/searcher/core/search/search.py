@@ -8,15 +8,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from muster.config import ExperimentConfig
+from services.searcher.core.budget.enforcement import SearchSpending
 from services.searcher.core.budget.fitting import fit
 from services.searcher.core.budget.ledger import LedgerOpening
 from services.searcher.core.budget.limits import BudgetLimits, Limit
-from services.searcher.core.budget.spending import SearchSpending
 from services.searcher.core.editing import SearchEdit, check_edit
 from services.searcher.core.experiment.objectives import Objectives, Scored
 from services.searcher.core.methods.custom import Custom, Operation
 from services.searcher.core.methods.factory import make_method, max_concurrency
-from services.searcher.core.methods.port import (
+from services.searcher.core.methods.interface import (
     RULES_VERSION,
     Copying,
     ResumeTrial,

@@ -7,9 +7,9 @@ is closed to new ones.
 from collections import deque
 from collections.abc import Iterable
 
+from services.searcher.core.budget.enforcement import SearchSpending
 from services.searcher.core.budget.limits import Limit
-from services.searcher.core.budget.spending import SearchSpending
-from services.searcher.core.methods.port import ResumeTrial, SearchMethod, SearchStep, StartTrial
+from services.searcher.core.methods.interface import ResumeTrial, SearchMethod, SearchStep, StartTrial
 
 
 class StepQueue:

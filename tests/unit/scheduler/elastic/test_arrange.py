@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from services.scheduler.core.planning.elastic.affinity import MachinePreference
-from services.scheduler.core.planning.elastic.arrange import ElasticMember, arrange
+from services.scheduler.core.planning.elastic.allocation import ElasticMember, arrange
 from services.scheduler.core.planning.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
 from services.scheduler.core.state.indexes.elastic.history import GROWTH, ReportHistory

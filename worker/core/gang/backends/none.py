@@ -5,8 +5,8 @@ from zlib import crc32
 
 from muster import wire
 from muster.config.optimizations import Optimizations
-from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import RankPosition, Rendezvous, communication
+from shared.messages.trial_specs import GangMember
+from worker.core.gang.backends.interface import RankPosition, Rendezvous, communication
 
 FIRST_PORT, PORTS = 20_000, 12_000
 """Below the ephemeral port range of common systems."""

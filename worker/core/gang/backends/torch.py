@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from muster.config.optimizations import Optimizations
-from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import RankPosition, Rendezvous, communication, processes_per_slot
+from shared.messages.trial_specs import GangMember
+from worker.core.gang.backends.interface import RankPosition, Rendezvous, communication, processes_per_slot
 
 
 class Torch:

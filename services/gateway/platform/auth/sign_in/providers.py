@@ -11,12 +11,12 @@ import aiohttp
 import orjson
 
 from muster.errors import Transient
+from services.gateway.platform.auth.sign_in.login_state import SignInSecrets
 from services.gateway.platform.auth.sign_in.sign_in_file import ProviderSection, check_address
-from services.gateway.platform.auth.sign_in.tickets import SignInSecrets
 from services.gateway.platform.outbound.client import INTERNAL_ADDRESS, OutboundClient
 from shared.auth import jwts
+from shared.auth.jwks import KeySet
 from shared.auth.jwts import Claims, Expected, NotValid
-from shared.auth.keysets import KeySet
 from shared.clock import Clock
 
 _MOST_BYTES = 512 * 1024

@@ -1,7 +1,7 @@
 """Distributes idle slots to elastic runs as extra slots, and reclaims them when other requests need them.
 
 In an elastic pool a run owns its minimum. Its extra slots count as free soon, so a request that fits into them
-waits at most until the runs' next checkpoints. Slots that no request takes are distributed (`arrange`) at the
+waits at most until the runs' next checkpoints. Slots that no request takes are distributed (`allocation`) at the
 end of each plan. A run whose script supports live resizing re-forms with its new slots while it trains
 (`forming`), and nothing more is distributed until it has. Otherwise a resize ends the run at a checkpoint and
 its trial resumes with the new slots at its previous place in the queue.
@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.planning.elastic.affinity import MachinePreferences
-from services.scheduler.core.planning.elastic.arrange import ElasticMember, arrange
+from services.scheduler.core.planning.elastic.allocation import ElasticMember, arrange
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.decay import STEP_MS
-from services.scheduler.core.state.indexes.elastic.own_slots import own_slots
+from services.scheduler.core.state.indexes.elastic.guaranteed_slots import own_slots
 from services.scheduler.core.state.indexes.elastic.records import ElasticRecord
 from services.scheduler.core.state.indexes.placement.capacity import (
     CapacityIndex,

@@ -2,7 +2,7 @@
 which sees the plan's tentative charges."""
 
 from services.scheduler.core.planning.order.fair_share import FairShareOrder
-from services.scheduler.core.planning.order.port import QueueOrder
+from services.scheduler.core.planning.order.interface import QueueOrder
 from services.scheduler.core.planning.order.static_order import StaticOrder
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.share_tree import RequestGroup

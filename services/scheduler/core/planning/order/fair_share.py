@@ -9,7 +9,7 @@ shapes.
 
 from heapq import heapify, heappop, heapreplace
 
-from services.scheduler.core.planning.order.port import FeasibleShapes
+from services.scheduler.core.planning.order.interface import FeasibleShapes
 from services.scheduler.core.planning.usage_rank import UsageRank
 from services.scheduler.core.state.indexes.decay import UsageHistory
 from services.scheduler.core.state.indexes.queue import Queue

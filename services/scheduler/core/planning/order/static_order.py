@@ -16,7 +16,7 @@ was covered when it was ranked is checked again when it reaches the front.
 from datetime import timedelta
 from heapq import heapify, heappop, heapreplace
 
-from services.scheduler.core.planning.order.port import FeasibleShapes
+from services.scheduler.core.planning.order.interface import FeasibleShapes
 from services.scheduler.core.planning.preemption.rights import is_covered
 from services.scheduler.core.state.indexes.queue import Queue
 from services.scheduler.core.state.indexes.share_tree import Key, RequestGroup

@@ -9,8 +9,8 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from services.scheduler.core.planning.preemption.preemption_units import PreemptionUnit, order, units_of
 from services.scheduler.core.planning.preemption.rights import PreemptionRights
-from services.scheduler.core.planning.preemption.units import PreemptionUnit, order, units_of
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex, PlacementRequest
 from services.scheduler.core.state.indexes.pool import Pool

@@ -20,7 +20,7 @@ from services.scheduler.core.state.records.slots import SlotCount, count_of
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.records.worker import SlotHold
 from shared.ids import RunId, TenantId, WorkerId
-from shared.messages.specs import Thousandths
+from shared.messages.trial_specs import Thousandths
 
 MILLISECOND = timedelta(milliseconds=1)
 MOST_ORDERS = 64

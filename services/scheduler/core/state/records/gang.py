@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from services.scheduler.core.state.records.run_states import GANG, GangState, GangTrigger
 from services.scheduler.core.state.records.slots import SlotCount, count_of
 from shared.ids import WorkerId
-from shared.messages.specs import Thousandths
+from shared.messages.trial_specs import Thousandths
 from shared.tuples import changed
 
 NOBODY: frozenset[WorkerId] = frozenset()

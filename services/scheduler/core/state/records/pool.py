@@ -6,7 +6,7 @@ from typing import Literal
 
 from services.scheduler.core.state.records.labels import Labels
 from shared.ids import PoolName
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 DEFAULT_PRIORITY = 42
 DEFAULT_QUANTUM = timedelta(minutes=10)

@@ -8,7 +8,7 @@ from services.scheduler.core.state.records.preemption_notice import PreemptionNo
 from services.scheduler.core.state.records.run_states import RUN, GangState, RunState, RunTrigger
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import UNCATEGORIZED, PolicyAction, Signal
+from shared.messages.trial_specs import UNCATEGORIZED, PolicyAction, Signal
 from shared.tuples import changed
 
 

@@ -8,7 +8,7 @@ Only this module converts it.
 from decimal import Decimal
 from fractions import Fraction
 
-from shared.messages.specs import WHOLE_SLOT, Thousandths
+from shared.messages.trial_specs import WHOLE_SLOT, Thousandths
 
 SlotCount = int | Fraction
 

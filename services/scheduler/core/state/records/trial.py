@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import UNCATEGORIZED, DesiredState, SlotKind, Thousandths
+from shared.messages.trial_specs import UNCATEGORIZED, DesiredState, SlotKind, Thousandths
 from shared.state_machine import StateMachine
 from shared.tuples import changed
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from services.scheduler.core.state.records.labels import Labels
 from shared.ids import AllocationId, PoolName, TenantId, WorkerId
-from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
+from shared.messages.trial_specs import WHOLE_SLOT, SlotKind, Thousandths
 from shared.state_machine import StateMachine
 
 

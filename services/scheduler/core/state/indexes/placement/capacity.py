@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from services.scheduler.core.state.indexes.placement.free_slot_buckets import Owners
-from services.scheduler.core.state.indexes.placement.placement_index import PlacementIndex, Topology
-from services.scheduler.core.state.indexes.placement.shared_slots import (
+from services.scheduler.core.state.indexes.placement.fractional_slots import (
     SharedSlotIndex,
     after_joining,
     after_opening,
     tightest,
 )
+from services.scheduler.core.state.indexes.placement.free_slot_buckets import Owners
+from services.scheduler.core.state.indexes.placement.placement_index import PlacementIndex, Topology
 from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity, after_release
 from services.scheduler.core.state.records.gang import GangShare
 from services.scheduler.core.state.records.labels import EVERYWHERE, LabelChoice, Labels, PlacementConstraint
 from shared.ids import TenantId, WorkerId
-from shared.messages.specs import SlotKind, Thousandths
+from shared.messages.trial_specs import SlotKind, Thousandths
 
 Placement = tuple[tuple[WorkerId, int], ...]
 """Workers and how many of their free slots to take; the chief first. 0: a fraction of a slot that is already

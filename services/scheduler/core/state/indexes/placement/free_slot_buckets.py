@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity
 from shared.ids import TenantId, WorkerId
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 Owners = tuple[TenantId | None, ...]
 Class = tuple[SlotKind | None, TenantId | None]

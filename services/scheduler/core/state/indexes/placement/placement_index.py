@@ -1,16 +1,16 @@
 """The placement index of one label choice: all its machines, and those of each domain of the pool's topology.
 
 A domain is identified by its label and those of the wider levels, such as rack r7 of zone a. `capacity` keeps
-one index for each label choice in use; `shared_slots` covers shared slots, `slotless` runs without slots.
+one index for each label choice in use; `fractional_slots` covers shared slots, `zero_slot_runs` runs without slots.
 """
 
+from services.scheduler.core.state.indexes.placement.fractional_slots import SharedSlotIndex
 from services.scheduler.core.state.indexes.placement.free_slot_buckets import FreeSlotBuckets, Owners
-from services.scheduler.core.state.indexes.placement.shared_slots import SharedSlotIndex
-from services.scheduler.core.state.indexes.placement.slotless import Auxiliary
 from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity
+from services.scheduler.core.state.indexes.placement.zero_slot_runs import Auxiliary
 from services.scheduler.core.state.records.labels import LabelChoice, Labels
 from shared.ids import WorkerId
-from shared.messages.specs import SlotKind
+from shared.messages.trial_specs import SlotKind
 
 Domain = tuple[str, ...]
 """Values of the wider levels, then its own; empty for a missing label of a wider level."""

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from services.scheduler.core.state.indexes.placement.shared_slots import after_leaving
+from services.scheduler.core.state.indexes.placement.fractional_slots import after_leaving
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.worker import Rooms, Worker
 from shared.ids import TenantId
-from shared.messages.specs import SlotKind, Thousandths
+from shared.messages.trial_specs import SlotKind, Thousandths
 
 
 class WorkerCapacity(NamedTuple):

@@ -1,0 +1,96 @@
+"""Reads a rank's stdout or stderr as lines. Neighbour: `logs` puts them into the journal."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from worker.core.line_splitter import Cut, LineWaits, cut_lines
+from worker.paths import RunPaths
+
+READ_BYTES = 128 * 1024
+LAST_BYTES = 16 * 1024
+REST_BYTES = 1024 * 1024
+STATE_EVERY_S = 5.0
+"""How often a progress bar's state is logged; once more when its line ends."""
+END_WAIT_S = 10.0
+"""A line without an end that has not grown for this time is logged as it is."""
+
+Stream = Literal["stdout", "stderr"]
+STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One output file of a rank."""
+
+    path: Path
+    rank: int
+    stream: Stream
+
+    @property
+    def key(self) -> str:
+        """Its key in the offsets file."""
+        return f"{self.rank}.{self.stream}"
+
+
+def outputs_of(paths: RunPaths, ranks: Iterable[int]) -> list[Output]:
+    """Return the output files of these ranks."""
+    return [Output(paths.output(rank, stream), rank, stream) for rank in ranks for stream in STREAMS]
+
+
+class OutputReader:
+    """Reads an output file. `offset`: the end of the lines taken so far; unread output stays in the file, not in memory."""
+
+    def __init__(self, output: Output, offset: int) -> None:
+        self.output = output
+        self.offset = offset
+        self._progress_at = -STATE_EVERY_S
+        self._size = 0
+        self._grown_at = 0.0
+
+    def read(self, now: float, is_last: bool) -> tuple[Cut, bool]:
+        """Return the next lines and whether more can be read at once; `now` in monotonic seconds. Confirm them with `take`."""
+        try:
+            size = self.output.path.stat().st_size
+            if size <= self.offset:
+                return Cut((), 0), False
+            if size != self._size:
+                self._size, self._grown_at = size, now
+            with self.output.path.open("rb") as source:
+                source.seek(self.offset)
+                data = source.read(READ_BYTES)
+        except OSError:
+            return Cut((), 0), False
+        is_full = len(data) == READ_BYTES
+        cut = cut_lines(data, is_last and not is_full, self._waits(now, is_full))
+        return cut, is_full
+
+    def take(self, cut: Cut, now: float) -> None:
+        """Advance past lines that are journaled."""
+        self.offset += cut.consumed
+        if cut.is_open:
+            self._progress_at = now
+
+    def rest(self) -> bytes:
+        """Return the unread output, at most its end."""
+        return self._from(self.offset, REST_BYTES)
+
+    def last(self) -> bytes:
+        """Return the end of the file."""
+        return self._from(0, LAST_BYTES)
+
+    def _from(self, offset: int, limit: int) -> bytes:
+        try:
+            with self.output.path.open("rb") as source:
+                source.seek(max(offset, self.output.path.stat().st_size - limit))
+                return source.read(limit)
+        except OSError:
+            return b""
+
+    def _waits(self, now: float, has_more: bool) -> LineWaits:
+        """Return what to wait for; the end of a line that a read has split is available already."""
+        return LineWaits(
+            waits_for_state=now - self._progress_at < STATE_EVERY_S,
+            waits_for_end=has_more or now - self._grown_at < END_WAIT_S,
+        )

@@ -1,0 +1,116 @@
+"""Frames that start an allocation's processes."""
+
+from collections.abc import Iterable
+from shutil import which
+
+from muster import wire
+from shared.messages.allocations import DesiredAllocation
+from worker.core.gang.members import BACKENDS
+from worker.core.process_names import HOOK, RENDEZVOUS, process_name
+from worker.core.run.records import LocalRun
+from worker.machine.host import Machine
+from worker.paths import RunPaths
+from worker.ranks.launch.environment import (
+    plain_environment,
+    rank_environment,
+    rejoin_environment,
+    threads_of,
+)
+from worker.ranks.launch.trial_file import is_elastic, spec_of
+
+_OPEN_FILES = 65_536
+
+
+def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> wire.OpenRendezvous:
+    """Return the order for the gang's rendezvous, bound to this machine's address."""
+    distributed = spec_of(allocation).distributed
+    return wire.OpenRendezvous(
+        name=process_name(run.run_id, run.gang.generation, RENDEZVOUS),
+        run=str(run.run_id),
+        hosts=BACKENDS[distributed].hosts(allocation.members),
+        size=run.gang.next_assignment.size,
+        address=machine.address,
+        backend=distributed,
+    )
+
+
+def hook_frame(
+    run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine, script: str
+) -> wire.Launch:
+    """Return the order for the startup hook; its output goes to the log of this machine's first rank."""
+    rank, account = run.gang.assignment.first_rank, machine.account
+    return wire.Launch(
+        name=process_name(run.run_id, run.gang.generation, HOOK),
+        run=str(run.run_id),
+        command=[which("bash") or "/bin/sh", script],
+        directory=str(paths.code),
+        stdout=str(paths.output(rank, "stdout")),
+        stderr=str(paths.output(rank, "stderr")),
+        environment=plain_environment(allocation, paths, machine),
+        user=account.user if account else None,
+        group=account.group if account else None,
+        limits=_limits(machine),
+        cgroups=machine.cgroups.procs_files(run.run_id),
+        niceness=machine.niceness,
+    )
+
+
+def rank_frames(
+    run: LocalRun,
+    allocation: DesiredAllocation,
+    paths: RunPaths,
+    machine: Machine,
+    token: str,
+    locals_: Iterable[int] | None = None,
+) -> list[wire.Launch]:
+    """Return one launch per local rank; `locals_` None: all ranks."""
+    wanted = range(run.gang.assignment.ranks) if locals_ is None else locals_
+    return [_rank_frame(local, run, allocation, paths, machine, token) for local in wanted]
+
+
+def assignment_frame(
+    local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
+) -> wire.Join | wire.Leave:
+    """Return a rank's assignment in the forming gang, or the request to leave."""
+    formation = run.gang.formation
+    if formation is None or formation.assignment is None or local >= run.local_ranks or not run.ranks.births:
+        return wire.Leave(run.gang.generation)
+    return wire.Join(run.gang.generation, rejoin_environment(local, run, allocation, machine))
+
+
+def _rank_frame(
+    local: int, run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine, token: str
+) -> wire.Launch:
+    spec = spec_of(allocation)
+    rank = run.gang.next_assignment.first_rank + local
+    account = machine.account
+    on_gpu = machine.kind != "cpu"
+    entrypoint = spec.entrypoint if isinstance(spec.entrypoint, str) else list(spec.entrypoint)
+    return wire.Launch(
+        name=process_name(run.run_id, run.gang.generation, local),
+        run=str(run.run_id),
+        command=entrypoint,
+        directory=str(paths.code),
+        stdout=str(paths.output(rank, "stdout")),
+        stderr=str(paths.output(rank, "stderr")),
+        environment=rank_environment(local, run, allocation, paths, machine)
+        | {
+            wire.ENV_TRIAL: str(paths.trial_file),
+            wire.ENV_TOKEN: token if local == 0 or is_elastic(spec) else "",
+        },
+        token=token,
+        interpreter=machine.interpreter,
+        threads=0 if on_gpu or "OMP_NUM_THREADS" in spec.environment else threads_of(run, allocation),
+        user=account.user if account else None,
+        group=account.group if account else None,
+        limits=_limits(machine),
+        cgroups=machine.cgroups.procs_files(run.run_id),
+        niceness=machine.niceness,
+    )
+
+
+def _limits(machine: Machine) -> dict[str, int]:
+    """Return a rank's resource limits: no core files, and a file size limit. Memory is not limited here: address space is not memory use when
+    a GPU is mapped. Nor are processes: the kernel counts them per user, and trials share one (`cgroups` limits both)."""
+    limits = {"core": 0, "nofile": _OPEN_FILES}
+    return limits if machine.run_bytes is None else {**limits, "fsize": machine.run_bytes}
