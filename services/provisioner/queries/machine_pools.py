@@ -128,7 +128,7 @@ class PoolQueries:
                 raise NotFound(f"instance {query.instance_id}", hint="it may have ended already")
             (before,) = found
             after = before
-            if before.state is InstanceState.WANTED:
+            if before.state is InstanceState.REQUESTED:
                 after = moved(before, InstanceTrigger.RELEASE, unit.now, query.reason)
             elif before.state in SERVING:
                 after = moved(before, InstanceTrigger.FAIL, unit.now, query.reason)
