@@ -14,7 +14,7 @@ class WholeTimeSlices(Invariant):
     def on_cycle(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:
             run, policy = cluster.runs[signal.run], cluster.pools[cluster.runs[signal.run].pool].policy
-            if signal.because != "turn" or signal.for_trial is None:
+            if signal.because != "time_slice" or signal.for_trial is None:
                 continue
             if (
                 policy.quantum is None

@@ -191,7 +191,7 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
         granted = {grant.trial for grant in planned.grants}
         assert not granted & {signal.for_trial for signal in planned.signals}
         for signal in planned.signals:
-            assert signal.because == "turn"
+            assert signal.because == "time_slice"
             assert signal.for_trial is not None and planned.refusals[signal.for_trial] == "preempting"
             loser = slicing.world.cluster.runs[signal.run]
             assert slicing.world.cluster.trials[signal.for_trial].request.experiment != loser.experiment

@@ -32,7 +32,7 @@ def asked_back(because: PreemptionCause, by: str | None) -> str:
             return "because its tenant's or workspace's budget for the month was spent"
         case "defragment":
             return f"to resume on another machine, so that {by or 'a trial of another tenant'} gets enough free slots together"
-        case "turn":
+        case "time_slice":
             return (
                 f"because its time slice was over and {by or 'another request'} of the same rank was waiting"
             )

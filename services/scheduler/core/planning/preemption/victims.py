@@ -76,7 +76,7 @@ class VictimSearch:
     def cause(self, one: RunningAllocation) -> PreemptionCause:
         """Return why this run is preempted; its time slice counts only if there is no other reason."""
         if one.preemptible_ms > self.cluster.now_ms or not self.rights.reach(one.leaf, one.slots):
-            return "turn"
+            return "time_slice"
         return self.rights.cause(one.leaf)
 
     def _on_one_machine(self) -> tuple[RunningAllocation, ...]:

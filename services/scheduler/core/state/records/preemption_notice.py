@@ -14,7 +14,7 @@ PreemptionCause = Literal[
     "drain",
     "leaving",
     "move",
-    "turn",
+    "time_slice",
     "defragment",
     "reservation",
     "budget",

@@ -180,7 +180,7 @@ class Run(NamedTuple):
     @property
     def yields_time_slice(self) -> bool:
         """Whether it was asked for its slots because its time slice was over."""
-        return self.asked is not None and self.asked.because == "turn"
+        return self.asked is not None and self.asked.because == "time_slice"
 
     @property
     def is_resized(self) -> bool:
