@@ -47,7 +47,7 @@ class LeaderTerm:
     cluster: Cluster
     next_token: int
     last_token: int
-    last_place: int
+    last_submission_order: int
     stored_requests: dict[TrialId, StoredRequest] = field(default_factory=dict)
     run_traces: dict[TrialId, str | None] = field(default_factory=dict)
     refusals: dict[TrialId, WaitReason] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Cycle:
             self.term.saved.clear()
             await self._save_and_publish(changes, demands)
             self.term.saved.set()
-            if any(one.until is None and one.price_per_slot_hour for one in changes.holdings):
+            if any(one.until is None and one.price_per_slot_hour for one in changes.usage_entries):
                 self.spending.set()
         else:
             defer_save(self.cluster, changes)
@@ -217,7 +217,7 @@ class Cycle:
             trials=[self._trial_row(cluster.trials[t]) for t in trials if t in cluster.trials],
             runs=[rows.run_row(cluster.runs[r]) for r in runs if r in cluster.runs],
             workers=[rows.worker_row(cluster.workers[w], unit.now) for w in workers if w in cluster.workers],
-            holdings=[rows.holding_row(holding) for holding in changes.holdings],
+            usage_entries=[rows.usage_entry_row(usage_entry) for usage_entry in changes.usage_entries],
         )
         await save.save_under(unit.connection, LEASE, self._lease.epoch, written)
 
@@ -232,7 +232,7 @@ class Cycle:
 
 
 def _is_worth_saving(changes: Unsaved) -> bool:
-    return bool(changes.facts or changes.trials or changes.runs or changes.workers or changes.holdings)
+    return bool(changes.facts or changes.trials or changes.runs or changes.workers or changes.usage_entries)
 
 
 def _bound(event: Event, cycle: Cycle) -> TurnEvent:

@@ -18,14 +18,14 @@ from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.tables import (
     budget,
-    budget_reported,
+    budget_notice,
     experiment_policy,
-    holding,
     quota,
     reservation,
     run,
     trial,
-    wanted,
+    trial_request,
+    usage_entry,
 )
 from shared.bus import Unit
 from shared.bus.data_deletion import AT_ONCE, DeleteStatement, DeletionRequest, outbox_of, rows_of
@@ -90,7 +90,7 @@ class DeletionOwner:
             return (used,)
         experiment = deletion.target
         runs = select(run.c.run).where(run.c.experiment == experiment)
-        trials = select(wanted.c.trial).where(wanted.c.experiment == experiment)
+        trials = select(trial_request.c.trial).where(trial_request.c.experiment == experiment)
         return (
             used,
             *outbox_of("scheduler", ["run"], runs),
@@ -98,7 +98,7 @@ class DeletionOwner:
             *outbox_of("scheduler", ["rank"], select(literal(experiment, Uuid))),
             *(
                 rows_of(table, table.c.experiment == experiment)
-                for table in (run, trial, wanted, experiment_policy)
+                for table in (run, trial, trial_request, experiment_policy)
             ),
         )
 
@@ -107,7 +107,7 @@ def _is_open(column: str, target: UUID) -> Select[bool]:
     is_open = or_(
         exists().where(trial.c[column] == target, trial.c.state != "closed"),
         exists().where(run.c[column] == target, run.c.state != "ended"),
-        exists().where(holding.c[column] == target, holding.c.until.is_(None)),
+        exists().where(usage_entry.c[column] == target, usage_entry.c.until.is_(None)),
     )
     return select(is_open)
 
@@ -115,15 +115,15 @@ def _is_open(column: str, target: UUID) -> Select[bool]:
 def _anonymized(deletion: DeletionRequest) -> DeleteStatement:
     """Keep the usage without its owner."""
     tenant = SITE if deletion.scope == "tenant" else deletion.tenant
-    used = holding.c[_column(deletion)] == deletion.target
-    some = select(ctid).select_from(holding).where(used).limit(AT_ONCE)
-    return update(holding).where(listed(some)).values(owner="", experiment=NOBODY, tenant=tenant)
+    used = usage_entry.c[_column(deletion)] == deletion.target
+    some = select(ctid).select_from(usage_entry).where(used).limit(AT_ONCE)
+    return update(usage_entry).where(listed(some)).values(owner="", experiment=NOBODY, tenant=tenant)
 
 
 def _workspace_rows(deletion: DeletionRequest) -> Sequence[DeleteStatement]:
     return [
         rows_of(table, and_(table.c.tenant == deletion.tenant, table.c.workspace == deletion.workspace))
-        for table in (quota, budget, budget_reported, reservation)
+        for table in (quota, budget, budget_notice, reservation)
     ]
 
 

@@ -127,7 +127,7 @@ class Handlers:
     async def on_drain_worker(self, unit: Unit, batch: list[Delivery[DrainWorker]]) -> None:
         for delivery in batch:
             command = delivery.message
-            known = await worker_store.ask_drain(
+            known = await worker_store.request_drain(
                 unit.connection, command.worker, not command.undo, command.reclaim
             )
             if not known:
@@ -203,9 +203,11 @@ def apply_requests(cycle: Cycle, stored: list[StoredRequest]) -> None:
         before = cycle.term.stored_requests.get(one.request.trial)
         if before is None or before.request.version < one.request.version:
             cycle.term.stored_requests[one.request.trial] = one
-        cycle.term.last_place += 1
+        cycle.term.last_submission_order += 1
         cycle.cluster.apply(
-            requests.on_request(cycle.cluster, one.request, cycle.term.last_place, cycle.clock.now())
+            requests.on_request(
+                cycle.cluster, one.request, cycle.term.last_submission_order, cycle.clock.now()
+            )
         )
 
 

@@ -18,7 +18,7 @@ from services.scheduler.store.requests import (
     load_requests,
     load_settled,
 )
-from services.scheduler.store.usage_history import drop_holdings
+from services.scheduler.store.usage_history import drop_usage_entries
 from services.scheduler.store.workers import WorkerCommands, load_disabled, load_worker_commands
 from shared.clock import Clock
 from shared.database.engine import Database
@@ -49,7 +49,7 @@ async def prune(database: Database, clock: Clock, keep: timedelta, ended: asynci
     """Every hour, delete usage entries that ended before the retention period, in small transactions."""
     while not ended.is_set():
         async with database.system() as connection:
-            is_more = await drop_holdings(connection, clock.now() - keep)
+            is_more = await drop_usage_entries(connection, clock.now() - keep)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), _PRUNE_PAUSE_S if is_more else PRUNE_EVERY_S)
 

@@ -120,7 +120,7 @@ async def _begin(dependencies: LeaderDependencies, epoch: int) -> LeaderTerm:
         cluster=world.cluster,
         next_token=token,
         last_token=token + BLOCK - 1,
-        last_place=world.last_place,
+        last_submission_order=world.last_submission_order,
         stored_requests=world.stored_requests,
     )
 

@@ -10,7 +10,7 @@ from shared.messages.base import Event, Query, Record
 from shared.messages.trial_specs import SlotKind
 
 InstanceState = Literal[
-    "wanted",
+    "requested",
     "launching",
     "joining",
     "ready",

@@ -59,7 +59,7 @@ class SchedulerDatabase:
     inbox: set[str] = field(default_factory=set)
     outbox: dict[int, Fact] = field(default_factory=dict)
     last_row: int = 0
-    last_place: int = 0
+    last_submission_order: int = 0
     blocks: int = 0
 
     def take_lease(self, holder: str, now_ms: int) -> int | None:
@@ -149,20 +149,23 @@ class SchedulerDatabase:
         for run in by_token:
             if not run.is_ended or run.id in awaited:
                 cluster.put_run(self._loaded(run))
-        for trial in sorted(trials, key=lambda trial: trial.place):
+        for trial in sorted(trials, key=lambda trial: trial.submission_order):
             cluster.put_trial(trial)
         cluster.apply(
             pause_measurements.on_term(
-                cluster, ((run.experiment, run.took) for run in by_token if run.took != PauseTimes())
+                cluster,
+                ((run.experiment, run.pause_times) for run in by_token if run.pause_times != PauseTimes()),
             )
         )
         cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
-        self.last_place = max((trial.place for trial in self.trials.values()), default=0)
+        self.last_submission_order = max(
+            (trial.submission_order for trial in self.trials.values()), default=0
+        )
         for request in self.wanted.values():
             before = self.trials.get(request.trial)
             if before is None or not before.is_closed or request.request > before.request.request:
-                self.last_place += 1
-                cluster.apply(requests.on_request(cluster, request, self.last_place, now))
+                self.last_submission_order += 1
+                cluster.apply(requests.on_request(cluster, request, self.last_submission_order, now))
         for name, reclaim in self.draining.items():
             if name in cluster.workers and cluster.workers[name].drain is Drain.OPEN:
                 cluster.apply(draining.on_drain(cluster, name, reclaim=reclaim, undo=False))

@@ -119,8 +119,10 @@ class Leader:
             if before is not None and before.is_closed and request.trial not in cluster.trials:
                 # the trial of an earlier request that has left memory
                 cluster.put_trial(before, lazily=True)
-            self.process.records.last_place += 1
-            cluster.apply(requests.on_request(cluster, request, self.process.records.last_place, now))
+            self.process.records.last_submission_order += 1
+            cluster.apply(
+                requests.on_request(cluster, request, self.process.records.last_submission_order, now)
+            )
 
         self.push(apply)
 

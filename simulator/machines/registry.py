@@ -15,7 +15,7 @@ from simulator.searching.messages import Saved, Stored
 UPLOAD_TIMEOUT_MS = 300_000
 """How long the next run waits for the uploads of the previous one; the object store always responds in the
 simulation."""
-LOST_FOR_GOOD_AFTER_MS = 1_800_000
+REMOVED_AFTER_MS = 1_800_000
 """A machine that is off this long after its run's end is lost for good, with everything it had not sent."""
 Refused = None
 """Returned instead of a progress: the run may not start."""
@@ -120,13 +120,13 @@ class SimulatedRegistry:
             return
         if is_requeued:
             self._agenda.after(UPLOAD_TIMEOUT_MS, lambda: self._give_up(run))
-        self._agenda.after(LOST_FOR_GOOD_AFTER_MS, lambda: self._give_up_lost(run))
+        self._agenda.after(REMOVED_AFTER_MS, lambda: self._give_up_lost(run))
 
     def _give_up_lost(self, run: Run) -> None:
         if self._is_off(run.chief):
             self._give_up(run)
         elif not self._is_settled(run):
-            self._agenda.after(LOST_FOR_GOOD_AFTER_MS, lambda: self._give_up_lost(run))
+            self._agenda.after(REMOVED_AFTER_MS, lambda: self._give_up_lost(run))
 
     def _is_settled(self, run: Run) -> bool:
         return all((run.id, number) in self._done for number in range(1, (run.progress.announced or 0) + 1))

@@ -292,7 +292,7 @@ class Provisioner:
         repeats the call."""
         now = self._ties.agenda.now
         wanted = tuple(
-            one for one in intent.instances if self.instances[one.id].state is InstanceState.WANTED
+            one for one in intent.instances if self.instances[one.id].state is InstanceState.REQUESTED
         )
         launched = self.cloud.launch(replace(intent, instances=wanted))
         if not self._reaches("provisioner_after_effect"):

@@ -9,7 +9,7 @@ from itertools import count
 from math import ceil
 from uuid import UUID
 
-from services.scheduler.core.reducers import requests, run_ends
+from services.scheduler.core.reducers import requests, run_completion
 from services.scheduler.core.reducers.elastic_reports import on_reported
 from services.scheduler.core.reducers.workers import on_heartbeat
 from services.scheduler.core.scheduling import Event, run_cycle
@@ -269,4 +269,4 @@ def _saved(cluster: Cluster, run_id: RunId, now: datetime) -> None:
 
 def _exit(cluster: Cluster, run_id: RunId, exited: RunExit, now: datetime) -> None:
     for share in cluster.runs[run_id].shares:
-        cluster.apply(run_ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now))
+        cluster.apply(run_completion.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now))

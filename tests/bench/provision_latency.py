@@ -107,7 +107,7 @@ async def _burst(report: Report, rented: Rented) -> Figures:
         placed_s = 0.0
         while time.monotonic() - began < TIMEOUT_S:
             states = await rented.states()
-            if not placed_s and _made(states) >= MACHINES and not states.get("wanted"):
+            if not placed_s and _made(states) >= MACHINES and not states.get("requested"):
                 placed_s = time.monotonic() - began
             if placed_s and not states.get("launching"):
                 break

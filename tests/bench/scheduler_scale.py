@@ -13,7 +13,7 @@ import time
 from datetime import datetime, timedelta
 
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.reducers import requests, run_ends
+from services.scheduler.core.reducers import requests, run_completion
 from services.scheduler.core.scheduling import CycleResult, run_cycle
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.run import RunExit
@@ -67,7 +67,7 @@ class Life:
                 self._end(cluster, run_id, now)
             for trial in arriving:
                 self.site.place += 1
-                cluster.apply(requests.on_request(cluster, trial.request, trial.place, now))
+                cluster.apply(requests.on_request(cluster, trial.request, trial.submission_order, now))
 
         started = time.perf_counter()
         result = run_cycle(self.cluster, [happen], self._next_token, self.now)
@@ -100,7 +100,7 @@ class Life:
         for share in cluster.runs[run_id].shares:
             found = cluster.runs[run_id]
             how = RunExit(acknowledged=Signal.PREEMPT) if found.preempted else RunExit()
-            cluster.apply(run_ends.on_exit(cluster, found, share.worker, how, now))
+            cluster.apply(run_completion.on_exit(cluster, found, share.worker, how, now))
         ended = cluster.runs[run_id]
         cluster.forget(runs=[run_id], trials=[ended.trial] if cluster.trials[ended.trial].is_closed else [])
 

@@ -1,6 +1,8 @@
 """Each service has one chain of migrations, and each migration says which older releases work on the schema after it."""
 
 import importlib.util
+import json
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -50,3 +52,14 @@ def test_each_migration_says_since_which_revision_a_release_works_on_it(service:
             f"{service} {module.revision}: {module.compatible_from!r} is not between {revisions[before]!r} and itself"
         )
         before = revisions.index(module.compatible_from)
+
+
+def test_the_newest_recorded_release_is_this_version() -> None:
+    releases = json.loads((SERVICES.parent / "deploy/releases.json").read_text())
+    version = tomllib.loads((SERVICES.parent / "pyproject.toml").read_text())["project"]["version"]
+    assert releases[-1]["version"] == version
+    assert f"## {version} " in (SERVICES.parent / "CHANGELOG.md").read_text()
+    for release in releases:
+        assert release["schemas"].keys() == set(SERVICE_NAMES)
+        for service, revision in release["schemas"].items():
+            assert revision in {module.revision for module in chain(service)}

@@ -41,7 +41,7 @@ KEPT: Sequence[tuple[str, str]] = (
             "table gateway.experiment",
             "table gateway.idempotency",
             "table gateway.outbox",
-            "table scheduler.wanted",
+            "table scheduler.trial_request",
             "table searcher.experiment",
             "table searcher.outbox",
         )

@@ -11,7 +11,7 @@ from services.registry.runs.core.fencing import Fence
 from services.scheduler.core import scheduling
 from services.scheduler.core.planning import plan
 from services.scheduler.core.planning.plan import Grant
-from services.scheduler.core.reducers import run_ends
+from services.scheduler.core.reducers import run_completion
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state import machine_refresh
 from services.scheduler.core.state.cluster import Cluster
@@ -69,13 +69,13 @@ def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch: pytest.Monke
 
 
 def test_a_request_whose_end_is_not_told_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    end = run_ends._end
+    end = run_completion._end
 
     def silently(draft: Draft, run: Run, *rest: Any) -> None:
         end(draft, run, *rest)
         draft.facts = draft.facts[:-1] if run.number == 1 else draft.facts
 
-    monkeypatch.setattr(run_ends, "_end", silently)
+    monkeypatch.setattr(run_completion, "_end", silently)
     with pytest.raises(AssertionError, match="never closed"):
         world(1).end(after_ms=10 * MINUTE_MS)
 

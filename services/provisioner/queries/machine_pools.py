@@ -62,7 +62,7 @@ class PoolQueries:
         now = self.clock.now()
         async with self.database.system() as connection:
             rows = await store.load_providers(connection)
-            holds = await store.load_holds(connection, now)
+            holds = await store.load_backoffs(connection, now)
             spent = await store.load_spent(connection, month_of(now), now)
         listed = [row for row in rows if query.pool in (None, row.pool) and self._is_there(row)]
         return MachinePools(
@@ -103,7 +103,7 @@ class PoolQueries:
     async def kinds(self, ask: RequestContext, query: GetMachineKinds) -> MachineKinds:
         now = self.clock.now()
         async with self.database.system() as connection:
-            holds = await store.load_holds(connection, now)
+            holds = await store.load_backoffs(connection, now)
         return MachineKinds(offers=_offers(self.pools.catalogue.now().offers, holds, now))
 
     async def spending(self, ask: RequestContext, query: GetSpending) -> Spendings:
@@ -128,7 +128,7 @@ class PoolQueries:
                 raise NotFound(f"instance {query.instance_id}", hint="it may have ended already")
             (before,) = found
             after = before
-            if before.state is InstanceState.WANTED:
+            if before.state is InstanceState.REQUESTED:
                 after = moved(before, InstanceTrigger.RELEASE, unit.now, query.reason)
             elif before.state in SERVING:
                 after = moved(before, InstanceTrigger.FAIL, unit.now, query.reason)

@@ -67,7 +67,7 @@ class Effects:
         """Start the due effects that are not running yet; each outcome wakes the loop."""
         for intent in plan.launches:
             called = [
-                one.worker for one in live if one.intent == intent and one.state is InstanceState.WANTED
+                one.worker for one in live if one.intent == intent and one.state is InstanceState.REQUESTED
             ]
             self._begin(called, partial(self._launch, intent))
         for made in new:
@@ -119,7 +119,7 @@ class Effects:
         """Repeat the launch with all of its machines as first requested; only machines not recorded as placed get tokens."""
         async with self.means.database.system() as connection:
             instances = await store.load_intent(connection, name)
-        missing = [one for one in instances if one.state is InstanceState.WANTED]
+        missing = [one for one in instances if one.state is InstanceState.REQUESTED]
         if not missing:
             return
         first = instances[0]

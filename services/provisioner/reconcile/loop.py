@@ -138,7 +138,7 @@ class Reconciler:
         async with self.means.database.system() as connection:
             rows = await store.load_providers(connection)
             live = await store.load_live(connection)
-            holds = await store.load_holds(connection, now)
+            holds = await store.load_backoffs(connection, now)
             has_budgets = any(row.definition and row.definition.budget_per_month for row in rows)
             spent = await store.load_spent(connection, month_of(now), now) if has_budgets else {}
         pools, unusable = [], []

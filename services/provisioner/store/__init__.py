@@ -19,7 +19,7 @@ from services.provisioner.store.instances import (
     save_change,
     save_new,
 )
-from services.provisioner.store.launch_backoffs import clear_holds, load_holds, save_hold
+from services.provisioner.store.launch_backoffs import clear_holds, load_backoffs, save_hold
 from services.provisioner.store.pools import (
     PoolRecord,
     change_provider,
@@ -43,7 +43,7 @@ __all__ = [
     "drop_pool",
     "load_bills",
     "load_by_worker",
-    "load_holds",
+    "load_backoffs",
     "load_intent",
     "load_live",
     "load_providers",

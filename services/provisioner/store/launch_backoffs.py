@@ -18,16 +18,21 @@ from services.provisioner.core.instances.refusals import (
     scope_of,
 )
 from services.provisioner.metrics import count_refusal
-from services.provisioner.store.tables import hold
+from services.provisioner.store.tables import launch_backoff
 from shared.bus import Unit
 
 KEPT_FOR = timedelta(days=1)
 
 
-async def load_holds(connection: AsyncConnection, now: datetime) -> list[LaunchBackoff]:
+async def load_backoffs(connection: AsyncConnection, now: datetime) -> list[LaunchBackoff]:
     """Return holds that expired less than a day ago or not yet, by provider, kind, zone and purchase."""
-    statement = select(hold).where(hold.c.until > now - KEPT_FOR)
-    order = (hold.c.provider, hold.c.kind, hold.c.zone, hold.c.purchase)
+    statement = select(launch_backoff).where(launch_backoff.c.until > now - KEPT_FOR)
+    order = (
+        launch_backoff.c.provider,
+        launch_backoff.c.kind,
+        launch_backoff.c.zone,
+        launch_backoff.c.purchase,
+    )
     return [
         LaunchBackoff(
             Scope(row.provider, row.kind or None, row.zone or None, row.purchase or None),
@@ -45,7 +50,7 @@ async def save_hold(unit: Unit, offer: Offer, refusal: LaunchRefusal) -> LaunchB
     """Record a refusal as a hold."""
     connection, now = unit.connection, unit.now
     scope = scope_of(offer, refusal.cause)
-    known = {one.scope: one for one in await load_holds(connection, now)}
+    known = {one.scope: one for one in await load_backoffs(connection, now)}
     after = on_refused(known.get(scope), offer, refusal, now)
     values = {
         **_key(after.scope),
@@ -55,7 +60,7 @@ async def save_hold(unit: Unit, offer: Offer, refusal: LaunchRefusal) -> LaunchB
         "since": after.since,
         "until": after.until,
     }
-    statement = upsert(hold).values(values)
+    statement = upsert(launch_backoff).values(values)
     await connection.execute(
         statement.on_conflict_do_update(
             index_elements=list(_key(scope)), set_={name: statement.excluded[name] for name in values}
@@ -70,11 +75,15 @@ async def clear_holds(
 ) -> bool:
     """Clear the holds that a successful launch of the offer disproves. Returns whether any was cleared."""
     cleared = [
-        one for one in await load_holds(connection, now) if one.scope.covers(offer) and is_cleared(one.cause)
+        one
+        for one in await load_backoffs(connection, now)
+        if one.scope.covers(offer) and is_cleared(one.cause)
     ]
     for one in cleared:
         key = _key(one.scope)
-        await connection.execute(delete(hold).where(*(hold.c[name] == value for name, value in key.items())))
+        await connection.execute(
+            delete(launch_backoff).where(*(launch_backoff.c[name] == value for name, value in key.items()))
+        )
     return bool(cleared)
 
 

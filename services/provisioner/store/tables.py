@@ -62,8 +62,8 @@ provider = Table(
     Column("definition", JSONB),
     Column("is_closing", Boolean),
 )
-hold = Table(
-    "hold",
+launch_backoff = Table(
+    "launch_backoff",
     METADATA,
     Column("provider", Text, primary_key=True),
     Column("kind", Text, primary_key=True),

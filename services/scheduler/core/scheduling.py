@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.scheduler.core.planning.plan import SchedulingPlan, plan
-from services.scheduler.core.reducers import gang_forming, grants, requests, run_ends
+from services.scheduler.core.reducers import gang_forming, grants, requests, run_completion
 from services.scheduler.core.reducers.grants import NewRun
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.decay import STEP_MS
@@ -44,14 +44,14 @@ def run_cycle(
     cluster.advance_to(now)
     for event in events:
         event(cluster, now)
-    for on_tick in (requests.on_tick, run_ends.on_tick, gang_forming.on_tick):
+    for on_tick in (requests.on_tick, run_completion.on_tick, gang_forming.on_tick):
         cluster.apply(on_tick(cluster, now))
     planned = plan(cluster, cluster.unsaved.pools, is_carried_out=True)
     _carry_out(cluster, planned, next_token, now)
     unsaved = cluster.take_unsaved()
     for worker in unsaved.holders:
         cluster.ledger.follow(cluster.workers[worker], now)
-    unsaved.holdings = cluster.ledger.take_changes()
+    unsaved.usage_entries = cluster.ledger.take_changes()
     return CycleResult(planned, unsaved)
 
 

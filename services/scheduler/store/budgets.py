@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.state.records.pool import Path
 from services.scheduler.core.state.records.spending import BudgetSpending
-from services.scheduler.store.tables import budget, budget_reported, holding
+from services.scheduler.store.tables import budget, budget_notice, usage_entry
 from shared.ids import TenantId
 from shared.messages.budgets import BudgetStatus
 
@@ -73,11 +73,11 @@ async def claim_unreported(
 ) -> list[tuple[BudgetAccount, int]]:
     """Return the budgets and thresholds that were reached and not yet published this month, and mark them as
     published."""
-    await connection.execute(delete(budget_reported).where(budget_reported.c.month < month))
+    await connection.execute(delete(budget_notice).where(budget_notice.c.month < month))
     found = []
     for one in accounts:
         for percent in one.spending.reached:
-            mark = insert(budget_reported).values(
+            mark = insert(budget_notice).values(
                 tenant=one.tenant,
                 workspace=one.workspace or "",
                 month=month,
@@ -92,7 +92,7 @@ async def claim_unreported(
 def _spent(month: datetime, now: datetime) -> Select[Any]:
     """Each budget with the cost of its usage since the start of the month, and the hourly cost of the slots
     held now."""
-    held, at = holding.c, literal(now, DateTime(timezone=True))
+    held, at = usage_entry.c, literal(now, DateTime(timezone=True))
     rate = held.slots * cast(held.price_per_slot_hour, Numeric)
     until = func.least(func.coalesce(held.until, at), at)
     since = func.greatest(held.since, literal(month, DateTime(timezone=True)))
@@ -108,7 +108,7 @@ def _spent(month: datetime, now: datetime) -> Select[Any]:
             (func.coalesce(func.sum(rate * extract("epoch", until - since)), 0) / 3600).label("spent"),
             func.coalesce(func.sum(rate).filter(held.until.is_(None)), 0).label("per_hour"),
         )
-        .outerjoin(holding, and_(*is_counted))
+        .outerjoin(usage_entry, and_(*is_counted))
         .group_by(budget.c.tenant, budget.c.workspace)
         .order_by(budget.c.tenant, budget.c.workspace)
     )

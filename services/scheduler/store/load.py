@@ -23,47 +23,47 @@ from services.scheduler.store.budgets import load_accounts, spending_of
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.requests import StoredRequest, load_policies, stored_request_of
 from services.scheduler.store.reservations import load_reservations
-from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
-from services.scheduler.store.tables import holding, run, trial, wanted, worker
+from services.scheduler.store.rows import run_of, trial_of, usage_entry_of, worker_of
+from services.scheduler.store.tables import run, trial, trial_request, usage_entry, worker
 from services.scheduler.store.usage_history import load_averages
 from services.scheduler.store.workers import load_worker_commands
 from shared.ids import ExperimentId, PoolName, TrialId
 from shared.messages.trial_specs import TrialSpec
 
 _a, _b = trial.alias("a"), run.alias("b")
-_awaited = select(_a).join(_b, _b.c.run == _a.c.awaited_run).where(_b.c.settled < _a.c.awaited_announced)
+_awaited = select(_a).join(_b, _b.c.run == _a.c.awaited_run).where(_b.c.settled < _a.c.awaited_checkpoints)
 """Trials, including closed ones, whose last run has announced checkpoints that are not settled."""
-# Includes removed workers that are not yet `gone`: their runs must still be ended, by lease expiry or reconciliation.
-_WORKERS = select(worker).where(worker.c.liveness != "gone").order_by(worker.c.worker)
+# Includes workers marked as removed whose liveness is not `removed` yet: their runs must still be ended, by lease expiry or reconciliation.
+_WORKERS = select(worker).where(worker.c.liveness != "removed").order_by(worker.c.worker)
 _TRIALS = (
-    select(trial, wanted.c.spec)
-    .join(wanted, wanted.c.trial == trial.c.trial)
+    select(trial, trial_request.c.spec)
+    .join(trial_request, trial_request.c.trial == trial.c.trial)
     .where(
         or_(
             trial.c.state != "closed",
             trial.c.trial.in_(_awaited.with_only_columns(_a.c.trial)),
-            wanted.c.request > trial.c.request,
+            trial_request.c.request > trial.c.request,
         )
     )
-    .order_by(trial.c.place)
+    .order_by(trial.c.submission_order)
 )
 _RUNS = (
     select(
         run,
-        func.coalesce(wanted.c.spec["workspace"].astext, "Uncategorized").label("workspace"),
-        func.coalesce(wanted.c.spec["owner"].astext, "").label("owner"),
+        func.coalesce(trial_request.c.spec["workspace"].astext, "Uncategorized").label("workspace"),
+        func.coalesce(trial_request.c.spec["owner"].astext, "").label("owner"),
     )
-    .join(wanted, wanted.c.trial == run.c.trial)
+    .join(trial_request, trial_request.c.trial == run.c.trial)
     .where(or_(run.c.state != "ended", run.c.run.in_(_awaited.with_only_columns(_a.c.awaited_run))))
     .order_by(run.c.token)
 )
 _NEW_REQUESTS = (
-    select(wanted)
-    .outerjoin(trial, trial.c.trial == wanted.c.trial)
-    .where(or_(trial.c.trial.is_(None), trial.c.state != "closed", wanted.c.request > trial.c.request))
-    .order_by(wanted.c.stored_at, wanted.c.trial)
+    select(trial_request)
+    .outerjoin(trial, trial.c.trial == trial_request.c.trial)
+    .where(or_(trial.c.trial.is_(None), trial.c.state != "closed", trial_request.c.request > trial.c.request))
+    .order_by(trial_request.c.stored_at, trial_request.c.trial)
 )
-_HOLDINGS = select(holding).where(holding.c.until.is_(None))
+_USAGE_ENTRIES = select(usage_entry).where(usage_entry.c.until.is_(None))
 _LATELY = 2000
 _ended = (
     select(run)
@@ -83,9 +83,11 @@ _LENGTHS = (
     .order_by(_ended.c.ended_at)
 )
 """The newest ends, oldest first."""
-_paused = select(run).where(run.c.took.is_not(None)).order_by(run.c.token.desc()).limit(_LATELY).subquery()
-_PAUSES = select(_paused.c.experiment, _paused.c.took).order_by(_paused.c.token)
-_LAST_PLACE = select(func.coalesce(func.max(trial.c.place), 0))
+_paused = (
+    select(run).where(run.c.pause_times.is_not(None)).order_by(run.c.token.desc()).limit(_LATELY).subquery()
+)
+_PAUSES = select(_paused.c.experiment, _paused.c.pause_times).order_by(_paused.c.token)
+_LAST_SUBMISSION_ORDER = select(func.coalesce(func.max(trial.c.submission_order), 0))
 
 
 @dataclass(slots=True)
@@ -94,7 +96,7 @@ class LoadedState:
 
     cluster: Cluster
     stored_requests: dict[TrialId, StoredRequest] = field(default_factory=dict)
-    last_place: int = 0
+    last_submission_order: int = 0
 
 
 async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
@@ -114,7 +116,7 @@ async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
         cluster.put_worker(worker_of(row))
     known = await _load_trials(connection)
     stored = [stored_request_of(row) for row in await connection.execute(_NEW_REQUESTS)]
-    await _load_parts(cluster, connection, known, stored)
+    await _load_experiment_policies(cluster, connection, known, stored)
     runs = [run_of(row) for row in await connection.execute(_RUNS)]
     with loading(cluster):
         # Trials first: charging a run needs its trial.
@@ -124,22 +126,22 @@ async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
                 cluster.pools[cluster.pool_of(trial)].elastic.of[trial.id] = elastic
         for run in runs:
             cluster.put_run(run)
-    cluster.ledger.load([holding_of(row) for row in await connection.execute(_HOLDINGS)])
+    cluster.ledger.load([usage_entry_of(row) for row in await connection.execute(_USAGE_ENTRIES)])
     cluster.ledger.end_unknown(cluster.workers, now)
     for row in await connection.execute(_LENGTHS):
         cluster.run_durations.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
     paused = await connection.execute(_PAUSES)
     cluster.apply(
         pause_measurements.on_term(
-            cluster, ((ExperimentId(row.experiment), PauseTimes(**row.took)) for row in paused)
+            cluster, ((ExperimentId(row.experiment), PauseTimes(**row.pause_times)) for row in paused)
         )
     )
     cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
-    last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
-    world = LoadedState(cluster, {one.request.trial: one for one in stored}, last_place)
+    last_submission_order = int((await connection.execute(_LAST_SUBMISSION_ORDER)).scalar_one())
+    world = LoadedState(cluster, {one.request.trial: one for one in stored}, last_submission_order)
     for one in stored:
-        world.last_place += 1
-        cluster.apply(requests.on_request(cluster, one.request, world.last_place, now))
+        world.last_submission_order += 1
+        cluster.apply(requests.on_request(cluster, one.request, world.last_submission_order, now))
     for kept in await load_worker_commands(connection):
         cluster.apply(draining.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain))
     return world
@@ -165,7 +167,7 @@ async def _load_trials(connection: AsyncConnection) -> list[tuple[Trial, Elastic
     ]
 
 
-async def _load_parts(
+async def _load_experiment_policies(
     cluster: Cluster,
     connection: AsyncConnection,
     known: list[tuple[Trial, ElasticRecord | None]],

@@ -12,12 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.trial import Trial, TrialRequest
 from services.scheduler.store.rows import Row, request_of, trial_of
-from services.scheduler.store.tables import experiment_policy, run, trial, wanted
+from services.scheduler.store.tables import experiment_policy, run, trial, trial_request
 from shared.database.statements import among, as_json, records, rows_given
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.messages.trial_specs import DesiredState, TrialSpec
 
-_PART = (
+_POLICY = (
     experiment_policy.c.experiment,
     experiment_policy.c.priority,
     experiment_policy.c.weight,
@@ -27,25 +27,25 @@ _PART = (
 )
 _VERSION = cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger).label("version")
 """The database's time in microseconds. Read under a row lock, it increases with every change of that row."""
-_SENT = [column for column in wanted.c if column.name != "stored_at"]
+_SENT = [column for column in trial_request.c if column.name != "stored_at"]
 _RECENT = timedelta(seconds=60)
-_insert = insert(wanted).from_select(_SENT, select(records(_SENT)))
-_changing = ("version", "request", "wanted", "decide_at", "spec", "traceparent")
+_insert = insert(trial_request).from_select(_SENT, select(records(_SENT)))
+_changing = ("version", "request", "desired_state", "decide_at", "spec", "traceparent")
 _SAVE_REQUESTS = _insert.on_conflict_do_update(
     index_elements=["trial"],
     set_={name: _insert.excluded[name] for name in _changing} | {"stored_at": func.now()},
-    where=wanted.c.version < _insert.excluded.version,
+    where=trial_request.c.version < _insert.excluded.version,
 )
-_FIRST = [
+_ADDED = [
     experiment_policy.c[name]
     for name in ("experiment", "tenant", "priority", "weight", "max_slots", "max_trials")
 ]
-_FIRST_PARTS = (
+_ADD_POLICIES = (
     insert(experiment_policy)
-    .from_select(_FIRST, select(records(_FIRST)))
+    .from_select(_ADDED, select(records(_ADDED)))
     # An existing row is not changed, only locked and returned.
     .on_conflict_do_update(index_elements=["experiment"], set_={"experiment": experiment_policy.c.experiment})
-    .returning(*_PART, _VERSION)
+    .returning(*_POLICY, _VERSION)
 )
 
 
@@ -84,15 +84,17 @@ async def add_policies(
         }
         for experiment, one in policies.items()
     ]
-    found = await connection.execute(_FIRST_PARTS, {"records": as_json(rows)})
-    return {ExperimentId(row.experiment): (_part_of(row), row.version) for row in found}
+    found = await connection.execute(_ADD_POLICIES, {"records": as_json(rows)})
+    return {ExperimentId(row.experiment): (_policy_of(row), row.version) for row in found}
 
 
 async def load_policies(
     connection: AsyncConnection, experiments: Iterable[ExperimentId]
 ) -> dict[ExperimentId, ExperimentPolicy]:
-    found = await connection.execute(select(*_PART).where(among(experiment_policy.c.experiment, experiments)))
-    return {ExperimentId(row.experiment): _part_of(row) for row in found}
+    found = await connection.execute(
+        select(*_POLICY).where(among(experiment_policy.c.experiment, experiments))
+    )
+    return {ExperimentId(row.experiment): _policy_of(row) for row in found}
 
 
 async def edit_policy(
@@ -109,15 +111,15 @@ async def edit_policy(
         update(experiment_policy)
         .where(experiment_policy.c.experiment == experiment)
         .values(given)
-        .returning(*_PART, _VERSION)
+        .returning(*_POLICY, _VERSION)
     )
     found = (await connection.execute(edit)).one_or_none()
-    return (_part_of(found), found.version) if found else None
+    return (_policy_of(found), found.version) if found else None
 
 
 async def load_known(connection: AsyncConnection, trials: Iterable[TrialId]) -> dict[TrialId, Trial]:
     """Load the trials of earlier requests, which may have left memory."""
-    query = select(trial, wanted.c.spec).join(wanted, wanted.c.trial == trial.c.trial)
+    query = select(trial, trial_request.c.spec).join(trial_request, trial_request.c.trial == trial.c.trial)
     found = await connection.execute(query.where(among(trial.c.trial, trials)))
     return {TrialId(row.trial): trial_of(row, TrialSpec.model_validate(row.spec)) for row in found}
 
@@ -125,13 +127,15 @@ async def load_known(connection: AsyncConnection, trials: Iterable[TrialId]) -> 
 async def load_late_versions(connection: AsyncConnection) -> dict[TrialId, int]:
     """Return the versions of requests stored in the last minute, one of which a handler of an earlier leader
     may have committed."""
-    query = select(wanted.c.trial, wanted.c.version).where(wanted.c.stored_at > func.now() - _RECENT)
+    query = select(trial_request.c.trial, trial_request.c.version).where(
+        trial_request.c.stored_at > func.now() - _RECENT
+    )
     return {TrialId(row.trial): row.version for row in await connection.execute(query)}
 
 
 async def load_requests(connection: AsyncConnection, trials: Iterable[TrialId]) -> list[StoredRequest]:
-    query = select(wanted).where(among(wanted.c.trial, trials))
-    found = await connection.execute(query.order_by(wanted.c.stored_at, wanted.c.trial))
+    query = select(trial_request).where(among(trial_request.c.trial, trials))
+    found = await connection.execute(query.order_by(trial_request.c.stored_at, trial_request.c.trial))
     return [stored_request_of(row) for row in found]
 
 
@@ -149,9 +153,9 @@ async def load_settled(connection: AsyncConnection, runs: Iterable[RunId]) -> di
 
 
 def stored_request_of(row: Any) -> StoredRequest:
-    """From a row of `wanted`."""
+    """From a row of `trial_request`."""
     spec = TrialSpec.model_validate(row.spec)
-    level = (row.version, row.request, DesiredState(row.wanted), row.decide_at)
+    level = (row.version, row.request, DesiredState(row.desired_state), row.decide_at)
     request = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
     return StoredRequest(request, spec, row.traceparent)
 
@@ -164,13 +168,13 @@ def _request_row(stored: StoredRequest) -> dict[str, object]:
         "experiment": request.experiment,
         "version": request.version,
         "request": request.request,
-        "wanted": request.desired_state,
+        "desired_state": request.desired_state,
         "decide_at": request.decide_at,
         "spec": stored.spec.model_dump(mode="json"),
         "traceparent": stored.traceparent,
     }
 
 
-def _part_of(row: Any) -> ExperimentPolicy:
+def _policy_of(row: Any) -> ExperimentPolicy:
     pool = PoolName(row.pool) if row.pool else None
     return ExperimentPolicy(row.priority, row.weight, row.max_slots, pool, row.max_trials)

@@ -36,15 +36,15 @@ def request_of(
     level: tuple[int, int, DesiredState, float | None],
     spec: TrialSpec,
 ) -> TrialRequest:
-    """Return the searcher's request. `level` is (version, request, wanted, decide_at)."""
-    version, request, wanted, decide_at = level
+    """Return the searcher's request. `level` is (version, request, desired_state, decide_at)."""
+    version, request, desired_state, decide_at = level
     return TrialRequest(
         trial=trial,
         tenant=tenant,
         experiment=experiment,
         version=version,
         request=request,
-        desired_state=wanted,
+        desired_state=desired_state,
         decide_at=decide_at,
         needs=needs_of(spec.slots),
         pool=spec.pool,
@@ -70,22 +70,22 @@ def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
         "experiment": request.experiment,
         "version": request.version,
         "request": request.request,
-        "wanted": request.desired_state,
+        "desired_state": request.desired_state,
         "decide_at": request.decide_at,
         "state": trial.state,
-        "place": trial.place,
+        "submission_order": trial.submission_order,
         "since": trial.since,
         "restarts": trial.restarts,
-        "fruitless": trial.fruitless,
+        "runs_without_progress": trial.runs_without_progress,
         "runs": trial.runs,
         "best_step": trial.best_step,
         "run": trial.run,
         "awaited_run": awaited.run if awaited else None,
-        "awaited_announced": awaited.announced if awaited else None,
+        "awaited_checkpoints": awaited.announced if awaited else None,
         "not_before": trial.not_before,
         "submitted_at": trial.submitted_at,
         "preemptions": trial.preemptions,
-        "turned_at": trial.turned_at,
+        "time_slice_ended_at": trial.time_slice_ended_at,
         "ignores_signals": trial.ignores_signals,
         "elastic": elastic,
         "excluded": sorted(trial.excluded),
@@ -96,23 +96,23 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
     """From a row of `trial` and the specification of its request."""
     awaited = None
     if row.awaited_run is not None:
-        awaited = AwaitedUploads(RunId(row.awaited_run), row.awaited_announced)
-    level = (row.version, row.request, DesiredState(row.wanted), row.decide_at)
+        awaited = AwaitedUploads(RunId(row.awaited_run), row.awaited_checkpoints)
+    level = (row.version, row.request, DesiredState(row.desired_state), row.decide_at)
     request = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
     trial = Trial(
         request=request,
-        place=row.place,
+        submission_order=row.submission_order,
         since=row.since,
         state=RequestState(row.state),
         restarts=row.restarts,
-        fruitless=row.fruitless,
+        runs_without_progress=row.runs_without_progress,
         runs=row.runs,
         best_step=row.best_step,
         run=RunId(row.run) if row.run else None,
         awaited=awaited,
         submitted_at=row.submitted_at,
         preemptions=row.preemptions,
-        turned_at=row.turned_at,
+        time_slice_ended_at=row.time_slice_ended_at,
         ignores_signals=row.ignores_signals,
         excluded=frozenset(map(WorkerId, row.excluded)),
         not_before=row.not_before,
@@ -137,9 +137,9 @@ def run_row(run: Run) -> Row:
         "state": _stored_state(run),
         "members": [_share_row(share) for share in gang.shares],
         "preempted": run.preempted,
-        "asked_because": asked.because if asked else None,
-        "asked_for": asked.trial if asked else None,
-        "asked_slots": asked.slots if asked else None,
+        "preemption_cause": asked.because if asked else None,
+        "preempted_for": asked.trial if asked else None,
+        "resume_slots": asked.slots if asked else None,
         "is_stale": run.is_stale,
         "step": run.progress.step,
         "announced": run.progress.announced,
@@ -147,9 +147,9 @@ def run_row(run: Run) -> Row:
         "ended_at": run.ended_at,
         "exits": [{"worker": worker, **exited._asdict()} for worker, exited in run.exits],
         "first_exit_at": run.first_exit_at,
-        "pause_asked": run.pause_asked,
-        "forming": _forming_row(gang) if gang.is_live else None,
-        "took": run.took._asdict() if run.took != PauseTimes() else None,
+        "pause_requested": run.pause_requested,
+        "live_resize": _live_resize_row(gang) if gang.is_live else None,
+        "pause_times": run.pause_times._asdict() if run.pause_times != PauseTimes() else None,
     }
 
 
@@ -180,12 +180,12 @@ def run_of(row: Any) -> Run:
         state=state_of(is_ended, exits, asked),
         progress=Progress(step=row.step, announced=row.announced, settled=row.settled),
         asked=asked,
-        pause_asked=row.pause_asked,
+        pause_requested=row.pause_requested,
         exits=exits,
         first_exit_at=row.first_exit_at,
         ended_at=row.ended_at,
         is_stale=row.is_stale,
-        took=PauseTimes(**(row.took or {})),
+        pause_times=PauseTimes(**(row.pause_times or {})),
     )
 
 
@@ -198,20 +198,20 @@ def _stored_state(run: Run) -> str:
 
 def _gang_of(row: Any) -> Gang:
     """If all members had reported the gang, it is loaded as seen by all of them."""
-    shares, forming = _shares_of(row.members), row.forming or {}
-    target = _shares_of(forming.get("target", ()))
+    shares, resize = _shares_of(row.members), row.live_resize or {}
+    target = _shares_of(resize.get("target", ()))
     is_starting = row.state == _GRANTED
     state = GangState.STARTING if is_starting else GangState.TRAINING
-    unseen = frozenset(forming.get("unseen", ()))
+    unseen = frozenset(resize.get("unseen", ()))
     return Gang(
         shares=shares,
         state=GangState.FORMING if target else state,
         generation=row.generation,
-        is_live=row.forming is not None,
+        is_live=row.live_resize is not None,
         target=target,
-        since=datetime.fromisoformat(forming["since"]) if forming.get("since") else None,
+        since=datetime.fromisoformat(resize["since"]) if resize.get("since") else None,
         seen=NOBODY if is_starting else frozenset(share.worker for share in shares) - unseen,
-        former=frozenset(WorkerId(worker) for worker in forming.get("former", ())),
+        former=frozenset(WorkerId(worker) for worker in resize.get("former", ())),
     )
 
 
@@ -221,18 +221,18 @@ def _share_row(share: GangShare) -> Row:
         "slots": share.slots,
         "slot_ids": share.slot_ids,
         "address": share.address,
-        "part": share.fraction,
+        "fraction": share.fraction,
     }
 
 
 def _shares_of(members: Any) -> tuple[GangShare, ...]:
     return tuple(
-        GangShare(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"], m.get("part", 0))
+        GangShare(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"], m.get("fraction", 0))
         for m in members
     )
 
 
-def _forming_row(gang: Gang) -> Row:
+def _live_resize_row(gang: Gang) -> Row:
     """The target and the former members of a run that can be resized live."""
     return {
         "target": [_share_row(share) for share in gang.target],
@@ -250,31 +250,31 @@ def _exit_of(fields: Row) -> tuple[WorkerId, RunExit]:
 
 def asked_of(row: Any) -> PreemptionNotice | None:
     """Return why a run was asked for its slots, from its row."""
-    if row.asked_because is None:
+    if row.preemption_cause is None:
         return None
     return PreemptionNotice(
-        row.asked_because, TrialId(row.asked_for) if row.asked_for else None, row.asked_slots
+        row.preemption_cause, TrialId(row.preempted_for) if row.preempted_for else None, row.resume_slots
     )
 
 
-def holding_row(holding: SlotUsage) -> Row:
+def usage_entry_row(usage_entry: SlotUsage) -> Row:
     return {
-        "allocation": holding.allocation,
-        "worker": holding.worker,
-        "since": holding.since,
-        "tenant": holding.tenant,
-        "workspace": holding.workspace,
-        "owner": holding.owner,
-        "experiment": holding.experiment,
-        "pool": holding.pool,
-        "slots": stored(holding.slots),
-        "until": holding.until,
-        "price_per_slot_hour": holding.price_per_slot_hour,
+        "allocation": usage_entry.allocation,
+        "worker": usage_entry.worker,
+        "since": usage_entry.since,
+        "tenant": usage_entry.tenant,
+        "workspace": usage_entry.workspace,
+        "owner": usage_entry.owner,
+        "experiment": usage_entry.experiment,
+        "pool": usage_entry.pool,
+        "slots": stored(usage_entry.slots),
+        "until": usage_entry.until,
+        "price_per_slot_hour": usage_entry.price_per_slot_hour,
     }
 
 
-def holding_of(row: Any) -> SlotUsage:
-    """From a row of `holding`."""
+def usage_entry_of(row: Any) -> SlotUsage:
+    """From a row of `usage_entry`."""
     return SlotUsage(
         allocation=AllocationId(row.allocation),
         worker=WorkerId(row.worker),

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.store.rows import asked_of
-from services.scheduler.store.tables import run, trial, wanted
+from services.scheduler.store.tables import run, trial, trial_request
 from shared.database.tables import tables_of
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.runs import AllocationFacts
@@ -15,17 +15,19 @@ from shared.messages.runs import AllocationFacts
 _later = run.alias("later")
 _ALLOCATION = select(
     run,
-    wanted.c.spec["code_hash"].astext.label("code_hash"),
-    wanted.c.spec["start_checkpoint"].astext.label("start_checkpoint"),
+    trial_request.c.spec["code_hash"].astext.label("code_hash"),
+    trial_request.c.spec["start_checkpoint"].astext.label("start_checkpoint"),
     or_(run.c.is_stale, exists().where(_later.c.trial == run.c.trial, _later.c.token > run.c.token)).label(
         "is_behind"
     ),
-).join(wanted, wanted.c.trial == run.c.trial)
+).join(trial_request, trial_request.c.trial == run.c.trial)
 _ASKED = select(
-    *(run.c.number, run.c.asked_because, run.c.asked_for, run.c.asked_slots),
-    wanted.c.spec["experiment_number"].astext.label("experiment_number"),
-    wanted.c.spec["trial_number"].astext.label("trial_number"),
-).outerjoin(wanted, and_(wanted.c.trial == run.c.asked_for, wanted.c.tenant == run.c.tenant))
+    *(run.c.number, run.c.preemption_cause, run.c.preempted_for, run.c.resume_slots),
+    trial_request.c.spec["experiment_number"].astext.label("experiment_number"),
+    trial_request.c.spec["trial_number"].astext.label("trial_number"),
+).outerjoin(
+    trial_request, and_(trial_request.c.trial == run.c.preempted_for, trial_request.c.tenant == run.c.tenant)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class StoredNotice:
 
 async def load_asking(connection: AsyncConnection, tenant: TenantId, run_id: RunId) -> StoredNotice | None:
     """None: the run was not asked for its slots."""
-    asked_one = _ASKED.where(run.c.run == run_id, run.c.tenant == tenant, run.c.asked_because.is_not(None))
+    asked_one = _ASKED.where(run.c.run == run_id, run.c.tenant == tenant, run.c.preemption_cause.is_not(None))
     row = (await connection.execute(asked_one)).one_or_none()
     asked = asked_of(row) if row else None
     if row is None or asked is None:
@@ -53,7 +55,7 @@ async def load_allocation(connection: AsyncConnection, run_id: RunId) -> Allocat
     row = (await connection.execute(_ALLOCATION.where(run.c.run == run_id))).one_or_none()
     if row is None:
         return None
-    former = row.forming["former"] if row.forming else ()
+    former = row.live_resize["former"] if row.live_resize else ()
     return AllocationFacts(
         tenant=row.tenant,
         experiment_id=ExperimentId(row.experiment),

@@ -10,13 +10,21 @@ from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.store.rows import Row
-from services.scheduler.store.tables import holding, run, token_block, trial, worker
+from services.scheduler.store.tables import run, token_block, trial, usage_entry, worker
 from shared.database.driver import AsyncpgDriver
 from shared.errors import Conflict
 
 BLOCK = 1_000_000
 _BY_HANDLERS = {
-    *("settled", "drain_asked", "reclaim", "is_removed", "disabled_slots", "user_key", "credentials_until"),
+    *(
+        "settled",
+        "drain_requested",
+        "reclaim",
+        "is_removed",
+        "disabled_slots",
+        "user_key",
+        "credentials_until",
+    ),
 }
 """Columns that handlers write."""
 
@@ -37,7 +45,7 @@ def _upsert(parameter: int, table: Table) -> str:
 _SAVE = (
     "WITH held AS MATERIALIZED (SELECT l.epoch FROM scheduler.lease l WHERE l.name = $1 AND l.epoch = $2 FOR KEY SHARE),"
     f" trials AS ({_upsert(3, trial)}), runs AS ({_upsert(4, run)}),"
-    f" workers AS ({_upsert(5, worker)}), holdings AS ({_upsert(6, holding)})"
+    f" workers AS ({_upsert(5, worker)}), usage_entries AS ({_upsert(6, usage_entry)})"
     " SELECT epoch FROM held"
 )
 
@@ -49,7 +57,7 @@ class CycleRows:
     trials: list[Row]
     runs: list[Row]
     workers: list[Row]
-    holdings: list[Row] = field(default_factory=list)
+    usage_entries: list[Row] = field(default_factory=list)
 
 
 async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: CycleRows) -> None:
@@ -59,7 +67,7 @@ async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: 
     Raises:
         Conflict: `not_leader`: the lease has another epoch; nothing was written.
     """
-    written = (_json(table) for table in (rows.trials, rows.runs, rows.workers, rows.holdings))
+    written = (_json(table) for table in (rows.trials, rows.runs, rows.workers, rows.usage_entries))
     if not await AsyncpgDriver.of(connection).fetch(_SAVE, lease, epoch, *written):
         raise Conflict("not_leader", f"lease {lease} is held by another process")
 

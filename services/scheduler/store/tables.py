@@ -1,4 +1,4 @@
-"""The scheduler's tables. Only the cycle writes trials, runs and holdings, except for `run.settled`; handlers
+"""The scheduler's tables. Only the cycle writes trials, runs and usage entries, except for `run.settled`; handlers
 write the rest."""
 
 from sqlalchemy import (
@@ -26,15 +26,15 @@ _Time = DateTime(timezone=True)
 token_block = Sequence("token_block", schema=SCHEMA)
 """Tokens increase across terms: each leader reserves a block at a time."""
 
-wanted = Table(
-    "wanted",
+trial_request = Table(
+    "trial_request",
     _metadata,
     Column("trial", Uuid, primary_key=True),
     Column("tenant", Uuid, nullable=False),
     Column("experiment", Uuid, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("request", Integer, nullable=False),
-    Column("wanted", Text, nullable=False),
+    Column("desired_state", Text, nullable=False),
     Column("decide_at", Double),
     Column("spec", JSONB, nullable=False),
     Column("traceparent", Text),
@@ -50,22 +50,22 @@ trial = Table(
     Column("experiment", Uuid, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("request", Integer, nullable=False),
-    Column("wanted", Text, nullable=False),
+    Column("desired_state", Text, nullable=False),
     Column("decide_at", Double),
     Column("state", Text, nullable=False),
-    Column("place", BigInteger, nullable=False),
+    Column("submission_order", BigInteger, nullable=False),
     Column("since", _Time, nullable=False),
     Column("restarts", Integer, nullable=False),
-    Column("fruitless", Integer, nullable=False),
+    Column("runs_without_progress", Integer, nullable=False),
     Column("runs", Integer, nullable=False),
     Column("best_step", BigInteger, nullable=False),
     Column("run", Uuid),
     Column("awaited_run", Uuid),
-    Column("awaited_announced", Integer),
+    Column("awaited_checkpoints", Integer),
     Column("not_before", _Time),
     Column("submitted_at", _Time),
     Column("preemptions", Integer, nullable=False),
-    Column("turned_at", _Time),
+    Column("time_slice_ended_at", _Time),
     Column("ignores_signals", Boolean, nullable=False),
     Column("elastic", JSONB),
     Column("excluded", JSONB, nullable=False),
@@ -96,17 +96,17 @@ run = Table(
     Column("ended_at", _Time),
     Column("exits", JSONB, nullable=False),
     Column("first_exit_at", _Time),
-    Column("pause_asked", Boolean, nullable=False),
-    Column("asked_because", Text),
-    Column("asked_for", Uuid),
-    Column("asked_slots", Integer),
-    Column("forming", JSONB),
-    Column("took", JSONB),
+    Column("pause_requested", Boolean, nullable=False),
+    Column("preemption_cause", Text),
+    Column("preempted_for", Uuid),
+    Column("resume_slots", Integer),
+    Column("live_resize", JSONB),
+    Column("pause_times", JSONB),
 )
 """`settled` counts checkpoints that were committed or abandoned; handlers increase it."""
 
-holding = Table(
-    "holding",
+usage_entry = Table(
+    "usage_entry",
     _metadata,
     Column("allocation", Uuid, primary_key=True),
     Column("worker", Text, primary_key=True),
@@ -123,7 +123,7 @@ holding = Table(
 """Usage entries: which slots of a worker were held from when until when. `until` is null while they are held."""
 
 experiment_policy = Table(
-    "part",
+    "experiment_policy",
     _metadata,
     Column("experiment", Uuid, primary_key=True),
     Column("tenant", Uuid, nullable=False),
@@ -150,7 +150,7 @@ worker = Table(
     Column("version", BigInteger, nullable=False),
     Column("joined_at", _Time, nullable=False),
     # written by handlers
-    Column("drain_asked", Boolean, nullable=False),
+    Column("drain_requested", Boolean, nullable=False),
     Column("reclaim", Boolean, nullable=False),
     Column("is_removed", Boolean, nullable=False),
     Column("disabled_slots", ARRAY(Integer), nullable=False),
@@ -226,8 +226,8 @@ budget = Table(
     Column("preempts", Boolean, nullable=False),
 )
 
-budget_reported = Table(
-    "budget_told",
+budget_notice = Table(
+    "budget_notice",
     _metadata,
     Column("tenant", Uuid, primary_key=True),
     Column("workspace", Text, primary_key=True),

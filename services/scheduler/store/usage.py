@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.store.tables import holding
+from services.scheduler.store.tables import usage_entry
 from shared.messages.usage import GetUsage, SlotUsageRow, UsageKey, UsagePage
 
 _COLUMNS: Mapping[UsageKey, str] = {
@@ -72,11 +72,11 @@ def _statement(keys: tuple[UsageKey, ...], since: datetime, until: datetime) -> 
 
 
 def _held(since: datetime, until: datetime) -> Subquery:
-    here = holding.c
+    here = usage_entry.c
     begin = func.greatest(here.since, literal(since, _Time), type_=_Time).label("begins")
     end = func.least(here.until, literal(until, _Time), type_=_Time).label("ends")
     is_within = (here.since < until, or_(here.until > since, here.until.is_(None)))
-    return select(holding, begin, end).where(*is_within).subquery("held")
+    return select(usage_entry, begin, end).where(*is_within).subquery("held")
 
 
 def _whole(held: Subquery) -> Select[Any]:

@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.state.records.pool import Path
-from services.scheduler.store.tables import holding
+from services.scheduler.store.tables import usage_entry
 from shared.database.statements import ctid, listed
 from shared.ids import ExperimentId, PoolName, TenantId
 
@@ -32,7 +32,7 @@ async def load_averages(
     connection: AsyncConnection, pool: PoolName, half_life: timedelta, now: datetime
 ) -> Iterator[tuple[Path, float]]:
     """Return each experiment's decayed average of slots held: (ln 2 / h) ∫ held(t) 2^((t - now) / h) dt."""
-    here, at = holding.c, literal(now, DateTime(timezone=True))
+    here, at = usage_entry.c, literal(now, DateTime(timezone=True))
     oldest = now - _HALF_LIVES * half_life
     until = func.least(func.coalesce(here.until, at), at)
     since = func.greatest(here.since, literal(oldest, DateTime(timezone=True)))
@@ -49,11 +49,16 @@ async def load_averages(
     )
 
 
-async def drop_holdings(connection: AsyncConnection, before: datetime) -> bool:
+async def drop_usage_entries(connection: AsyncConnection, before: datetime) -> bool:
     """Delete the oldest entries that ended before this time; True: there may be more."""
-    old = select(ctid).select_from(holding).where(holding.c.until < before).order_by(holding.c.until)
+    old = (
+        select(ctid)
+        .select_from(usage_entry)
+        .where(usage_entry.c.until < before)
+        .order_by(usage_entry.c.until)
+    )
     some = old.limit(_BATCH).with_for_update(skip_locked=True)
-    return (await connection.execute(delete(holding).where(listed(some)))).rowcount == _BATCH
+    return (await connection.execute(delete(usage_entry).where(listed(some)))).rowcount == _BATCH
 
 
 def _halved(age: ColumnElement[Any], half_life: timedelta) -> ColumnElement[float]:

@@ -103,9 +103,9 @@ async def load_key(connection: AsyncConnection, worker_id: WorkerId) -> tuple[st
     return None if found is None else (found.user_key, found.credentials_until)
 
 
-async def ask_drain(connection: AsyncConnection, worker_id: WorkerId, asked: bool, reclaim: bool) -> bool:
+async def request_drain(connection: AsyncConnection, worker_id: WorkerId, asked: bool, reclaim: bool) -> bool:
     """Store the command; the cycle carries it out. False: no such worker."""
-    change = _change(worker_id).values(drain_asked=asked, reclaim=reclaim)
+    change = _change(worker_id).values(drain_requested=asked, reclaim=reclaim)
     return (await connection.execute(change)).rowcount > 0
 
 
@@ -126,7 +126,7 @@ async def load_disabled(connection: AsyncConnection) -> dict[WorkerId, frozenset
 
 
 async def remove_workers(connection: AsyncConnection, workers: list[WorkerId]) -> None:
-    """Mark workers as removed, because their instances were deleted; they are not loaded again once `gone`."""
+    """Mark workers as removed, because their instances were deleted; they are not loaded again once their liveness is `removed`."""
     here = (among(worker.c.worker, workers), ~worker.c.is_removed)
     await connection.execute(update(worker).where(*here).values(is_removed=True))
 
@@ -134,11 +134,11 @@ async def remove_workers(connection: AsyncConnection, workers: list[WorkerId]) -
 async def load_worker_commands(connection: AsyncConnection) -> list[WorkerCommands]:
     """Return drains, undone drains and removals that no cycle has carried out yet."""
     here = worker.c
-    query = select(here.worker, here.drain_asked, here.reclaim, here.is_removed).where(
-        or_(here.drain_asked != (here.drain != "open"), and_(here.is_removed, here.liveness != "gone"))
+    query = select(here.worker, here.drain_requested, here.reclaim, here.is_removed).where(
+        or_(here.drain_requested != (here.drain != "open"), and_(here.is_removed, here.liveness != "removed"))
     )
     found = await connection.execute(query)
-    return [WorkerCommands(WorkerId(r.worker), r.drain_asked, r.reclaim, r.is_removed) for r in found]
+    return [WorkerCommands(WorkerId(r.worker), r.drain_requested, r.reclaim, r.is_removed) for r in found]
 
 
 async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> None:

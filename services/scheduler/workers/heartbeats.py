@@ -9,14 +9,19 @@ from typing import NoReturn
 import structlog
 
 from muster.config.labels import MOST_LABELS, is_label
-from services.scheduler.core.reducers.workers import on_heartbeat, on_lost_for_good, on_worker_lost, stale_of
+from services.scheduler.core.reducers.workers import (
+    on_heartbeat,
+    on_silent_worker_removed,
+    on_worker_lost,
+    stale_of,
+)
 from services.scheduler.core.state.heartbeat_admission import (
     HeartbeatClaim,
     HeartbeatGate,
     HeartbeatRejection,
 )
 from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
-from services.scheduler.core.state.liveness import LEASE_S, LOST_FOR_GOOD_AFTER_S, SilenceDetector
+from services.scheduler.core.state.liveness import LEASE_S, REMOVED_AFTER_S, SilenceDetector
 from services.scheduler.core.state.observed import (
     Batches,
     Observed,
@@ -65,7 +70,7 @@ class Heartbeats:
         """Handle a heartbeat or an immediate change. The subject authenticates the worker, whatever the message
         says. A worker that has not joined or was removed is answered as unknown."""
         worker = self._cycle.cluster.workers.get(ask.worker)
-        if observed.worker != ask.worker or worker is None or worker.liveness == "gone":
+        if observed.worker != ask.worker or worker is None or worker.liveness == "removed":
             return HeartbeatReply(epoch=self._cycle.term.epoch, known=False)
         self.on_observed_set(observed)
         return HeartbeatReply(epoch=self._cycle.term.epoch)
@@ -120,11 +125,11 @@ class Heartbeats:
         for worker in self.silence.take_silent(self._clock.monotonic()):
             reason = f"worker {worker} sent no heartbeat for {LEASE_S:g} s"
             self._cycle.push(lambda cycle, worker=worker, reason=reason: _silence(cycle, worker, reason))  # type: ignore[misc]
-        for worker in self.silence.take_lost_for_good(self._clock.monotonic()):
-            reason = f"worker {worker} sent no heartbeat for {LOST_FOR_GOOD_AFTER_S / 60:g} minutes"
+        for worker in self.silence.take_removed(self._clock.monotonic()):
+            reason = f"worker {worker} sent no heartbeat for {REMOVED_AFTER_S / 60:g} minutes"
             self._cycle.push(
                 lambda cycle, worker=worker, reason=reason: cycle.cluster.apply(
-                    on_lost_for_good(cycle.cluster, worker, reason)
+                    on_silent_worker_removed(cycle.cluster, worker, reason)
                 )  # type: ignore[misc]
             )
 

@@ -41,7 +41,7 @@ async def test_killed_while_it_starts_one_there_is_exactly_one(world: Around, po
         assert world.has(1)()
         assert len(world.toys()[0].starts) == 1
         # What was committed is told, perhaps late: versions say what is newest.
-        await eventually(lambda: {"wanted", "ready"} <= set(world.states(worker)))
+        await eventually(lambda: {"requested", "ready"} <= set(world.states(worker)))
         assert world.states(worker)[-1] == "ready"
         assert len(await world.rows("SELECT id FROM provisioner.instance")) == 1
 

@@ -14,7 +14,7 @@ from shared.messages.machine_pools import EndInstance, GetMachinePools
 from tests.integration.provisioner.neighbours import Around
 from tests.support.waiting import eventually
 
-LIFE = ["wanted", "launching", "joining", "ready"]
+LIFE = ["requested", "launching", "joining", "ready"]
 
 
 async def test_the_minimum_comes_without_demand_and_each_state_is_told(world: Around) -> None:
@@ -143,7 +143,7 @@ async def test_a_launch_that_fails_is_the_pools_fault_until_one_works(world: Aro
         return {one.state for one in world.published(InstanceChanged) if one.reason == "the pool is closed"}
 
     await eventually(failed)
-    assert failed() == {"wanted"}
+    assert failed() == {"requested"}
 
 
 async def test_a_pool_says_for_whom_nothing_is_rented_and_other_tenants_are_not_told(world: Around) -> None:

@@ -63,5 +63,5 @@ async def halves_are_used_as_halves(around: Platform, parts: dict[TrialId, float
     page = await around.ask(GetUsage(by=("tenant",), since=since, until=until), DEFAULT_TENANT)
     (used,) = page.rows
     assert used.slot_seconds == pytest.approx(counted, abs=0.5)
-    rows = await around.rows("SELECT slots FROM scheduler.holding ORDER BY slots")
+    rows = await around.rows("SELECT slots FROM scheduler.usage_entry ORDER BY slots")
     assert [float(row["slots"]) for row in rows] == [0.4, 0.5, 0.5, 1.0], "kept as exact decimals"

@@ -144,11 +144,11 @@ async def test_what_an_old_leaders_handler_stores_too_late_is_carried_out(around
 
     async with around.scheduler(), around.worker("w1"), around.worker("w2"):
         await eventually(lambda: {"w1", "w2"} <= {one.worker for one in around.told(WorkerJoined)})
-        await around.rows("UPDATE scheduler.worker SET drain_asked = true WHERE worker = 'w1'")
+        await around.rows("UPDATE scheduler.worker SET drain_requested = true WHERE worker = 'w1'")
         await around.rows("UPDATE scheduler.worker SET is_removed = true WHERE worker = 'w2'")
         await eventually(lambda: "w1" in {one.worker for one in around.told(WorkerDrained)})
         await eventually(lambda: "w2" in {one.worker for one in around.told(WorkerLost)})
-        await around.rows("UPDATE scheduler.worker SET drain_asked = false WHERE worker = 'w1'")
+        await around.rows("UPDATE scheduler.worker SET drain_requested = false WHERE worker = 'w1'")
         await eventually(lambda: states()[-1] == "ready")
         await late_rules_hold(around)
 
@@ -166,7 +166,7 @@ async def late_rules_hold(around: Platform) -> None:
         return await priorities() == [30]
 
     await eventually(is_queued)
-    await around.rows("UPDATE scheduler.part SET priority = 7 WHERE experiment = $1", trial)
+    await around.rows("UPDATE scheduler.experiment_policy SET priority = 7 WHERE experiment = $1", trial)
     await around.rows("UPDATE scheduler.pool SET default_priority = 11 WHERE name = $1", POOL)
     await around.rows(
         "INSERT INTO scheduler.quota (pool, tenant, workspace, guaranteed, maximum, weight, version)"

@@ -11,7 +11,7 @@ from services.scheduler.core.state.indexes.decay import Decay, DecayedUsage, Usa
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.store.load import load_state
 from services.scheduler.store.policies import save_pool
-from services.scheduler.store.usage_history import drop_holdings
+from services.scheduler.store.usage_history import drop_usage_entries
 from shared.database.engine import Database
 from shared.ids import PoolName
 from tests.support.policies import plain
@@ -27,7 +27,7 @@ HELD = [
     (2, "vision", 22, 8, 500.0, 400.0),
 ]
 _HOLD = text(
-    "INSERT INTO scheduler.holding (allocation, worker, since, tenant, workspace, owner, experiment, pool, slots, until)"
+    "INSERT INTO scheduler.usage_entry (allocation, worker, since, tenant, workspace, owner, experiment, pool, slots, until)"
     " VALUES (gen_random_uuid(), 'w', :since, :tenant, :workspace, 'ada', :experiment, 'big', :slots, :until)"
 )
 
@@ -42,7 +42,7 @@ class Holder:
 
 async def hold(database: Database) -> None:
     async with database.system() as connection:
-        await connection.execute(text("DELETE FROM scheduler.holding"))
+        await connection.execute(text("DELETE FROM scheduler.usage_entry"))
         for tenant, workspace, experiment, slots, begin, end in HELD:
             await connection.execute(
                 _HOLD,
@@ -85,6 +85,6 @@ def averages(history: UsageHistory) -> dict[tuple[object, ...], float]:
 async def test_holdings_go_when_nobody_can_ask_for_them_any_more(database: Database) -> None:
     await hold(database)
     async with database.system() as connection:
-        assert await drop_holdings(connection, NOW - HOUR) is False
-        left = await connection.execute(text("SELECT slots FROM scheduler.holding ORDER BY since"))
+        assert await drop_usage_entries(connection, NOW - HOUR) is False
+        left = await connection.execute(text("SELECT slots FROM scheduler.usage_entry ORDER BY since"))
         assert [int(row.slots) for row in left] == [1, 8, 2]

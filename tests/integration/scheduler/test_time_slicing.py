@@ -38,9 +38,9 @@ async def test_two_experiments_take_turns_and_a_new_leader_goes_on(around: Platf
             await yields(worker, second)
             await eventually(lambda: worker.running == {first})
             (row,) = await around.rows(
-                "SELECT turned_at, preemptions FROM scheduler.trial WHERE trial = $1", second
+                "SELECT time_slice_ended_at, preemptions FROM scheduler.trial WHERE trial = $1", second
             )
-            assert row["turned_at"] is not None
+            assert row["time_slice_ended_at"] is not None
             assert row["preemptions"] == 0
             await worker.exit(first)
             await eventually(lambda: worker.running == {second})

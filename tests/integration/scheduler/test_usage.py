@@ -51,9 +51,9 @@ async def test_usage_equals_an_independent_count(around: Platform) -> None:
 
 async def it_is_told_by_period_key_and_page(around: Platform) -> None:
     rows = await around.rows(
-        "SELECT worker, pool, slots, since, until FROM scheduler.holding ORDER BY since, worker"
+        "SELECT worker, pool, slots, since, until FROM scheduler.usage_entry ORDER BY since, worker"
     )
-    assert [row["worker"] for row in rows[:2]] == ["u1", "u2"], "one holding for each member"
+    assert [row["worker"] for row in rows[:2]] == ["u1", "u2"], "one usage entry for each member"
     first = rows[0]
     middle = first["since"] + (first["until"] - first["since"]) / 2
     begin = await one_row(around, asked("pool", until=middle))
@@ -81,7 +81,7 @@ async def it_is_told_by_period_key_and_page(around: Platform) -> None:
 async def it_is_told_what_it_cost(around: Platform) -> None:
     """Of what had a price; and how much had none."""
     await around.rows(
-        "UPDATE scheduler.holding SET price_per_slot_hour = 36 WHERE workspace = 'vision' RETURNING 1"
+        "UPDATE scheduler.usage_entry SET price_per_slot_hour = 36 WHERE workspace = 'vision' RETURNING 1"
     )
     page = await around.ask(asked("workspace"), DEFAULT_TENANT)
     speech, vision = page.rows
@@ -93,7 +93,7 @@ async def it_is_told_by_day(around: Platform) -> None:
     """What was held over midnight counts in both days, each for its part; a day's end belongs to the next."""
     midnight = CLOCK.now().replace(hour=0, minute=0, second=0, microsecond=0) - FUTURE
     await around.rows(
-        "UPDATE scheduler.holding SET price_per_slot_hour = 36, slots = 1, since = $1, until = $2 RETURNING 1",
+        "UPDATE scheduler.usage_entry SET price_per_slot_hour = 36, slots = 1, since = $1, until = $2 RETURNING 1",
         midnight - timedelta(hours=2),
         midnight,
     )
@@ -101,7 +101,9 @@ async def it_is_told_by_day(around: Platform) -> None:
     yesterday = (midnight - timedelta(hours=1)).date()
     page = await around.ask(asked("day", "workspace"), DEFAULT_TENANT)
     assert {used.day for used in page.rows} == {yesterday}
-    await around.rows("UPDATE scheduler.holding SET until = $1 RETURNING 1", midnight + timedelta(minutes=30))
+    await around.rows(
+        "UPDATE scheduler.usage_entry SET until = $1 RETURNING 1", midnight + timedelta(minutes=30)
+    )
     page = await around.ask(asked("day"), DEFAULT_TENANT)
     assert [(used.day, used.slot_seconds / whole.slot_seconds) for used in page.rows] == [
         (yesterday, 1.0),

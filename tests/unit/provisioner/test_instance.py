@@ -27,7 +27,7 @@ def test_every_state_is_reachable_and_the_final_ones_are_left_by_nothing() -> No
 
 
 def test_the_whole_life_of_one_that_is_no_longer_needed() -> None:
-    one = instance(1, InstanceState.WANTED)
+    one = instance(1, InstanceState.REQUESTED)
     for trigger in (T.ORDERED, T.APPEARED, T.JOINED, T.DRAIN, T.EMPTIED, T.RELEASE):
         one = moved(one, trigger, NOW)
     one = ended(one, NOW + seconds(60))
@@ -48,7 +48,7 @@ def test_what_ends_it_stands_at_its_end_with_the_reason(trigger: InstanceTrigger
 def test_versions_rise_exactly_with_states_and_an_early_joining_is_taken(
     triggers: list[InstanceTrigger],
 ) -> None:
-    one = instance(1, InstanceState.WANTED, is_schedulable=False)
+    one = instance(1, InstanceState.REQUESTED, is_schedulable=False)
     for trigger in triggers:
         try:
             after = moved(one, trigger, NOW)

@@ -48,7 +48,7 @@ def held() -> LaunchBackoff:
 @pytest.mark.parametrize(
     ("state", "since", "presence", "after"),
     [
-        (S.WANTED, LONG_AGO, RUNNING, S.LAUNCHING),
+        (S.REQUESTED, LONG_AGO, RUNNING, S.LAUNCHING),
         (S.LAUNCHING, NOW, RUNNING, S.JOINING),
         (S.LAUNCHING, NOW, None, S.LAUNCHING),
         (S.LAUNCHING, LONG_AGO, None, S.TERMINATING),
@@ -139,7 +139,7 @@ def test_a_worker_that_ran_well_in_between_is_started_again_at_once() -> None:
 
 
 def test_an_order_that_failed_is_repeated_for_the_same_instance() -> None:
-    one = on_failed_attempt(instance(1, S.WANTED), NOW, "the disk is full")
+    one = on_failed_attempt(instance(1, S.REQUESTED), NOW, "the disk is full")
     assert one.reason == "the disk is full"
     assert not look(one, None).launches
     assert look(one, None, NOW + seconds(1)).launches == (one.intent,)
@@ -151,7 +151,7 @@ def test_no_new_machine_while_launches_fail() -> None:
 
 
 def test_an_order_recorded_after_the_joining_changes_nothing() -> None:
-    joined = moved(instance(1, S.WANTED), InstanceTrigger.JOINED, NOW)
+    joined = moved(instance(1, S.REQUESTED), InstanceTrigger.JOINED, NOW)
     assert on_placed(joined, NOW) == joined
 
 
@@ -215,13 +215,13 @@ def test_what_the_provider_says_of_times_is_what_is_billed() -> None:
 
 
 def test_a_call_that_may_have_worked_is_found_by_what_stands() -> None:
-    one = on_failed_attempt(instance(1, S.WANTED), NOW, "no answer")
+    one = on_failed_attempt(instance(1, S.REQUESTED), NOW, "no answer")
     assert look(one, RUNNING).transitions[0][1].state is S.LAUNCHING
     assert not look(one, RUNNING, NOW + seconds(9)).launches
 
 
 def test_a_call_that_never_leaves_a_trace_is_given_up() -> None:
-    one = instance(1, S.WANTED)
+    one = instance(1, S.REQUESTED)
     for _ in range(MOST_ATTEMPTS):
         one = on_failed_attempt(one, NOW, "no answer")
     assert look(one, None).transitions[0][1].state is S.TERMINATING
@@ -244,7 +244,7 @@ def test_what_did_not_come_to_anything_speaks_against_its_offer_at_once() -> Non
 
 
 def test_what_was_refused_ends_without_having_been() -> None:
-    one = on_refused(instance(1, S.WANTED), NOW, "no capacity")
+    one = on_refused(instance(1, S.REQUESTED), NOW, "no capacity")
     assert (one.state, one.launched_at, one.reason) == (S.FAILED, None, "no capacity")
     ready = instance(1)
     assert on_refused(ready, NOW, "no capacity") == ready

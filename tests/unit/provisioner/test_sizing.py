@@ -46,7 +46,7 @@ CASES = [
     Case("the minimum is brought up without any demand", [], launches=1),
     Case("a minimum of none", [], spec=spec(minimum=0)),
     Case("nothing to do", [instance(0)]),
-    Case("a starting one counts for the minimum", [instance(0, S.WANTED)]),
+    Case("a starting one counts for the minimum", [instance(0, S.REQUESTED)]),
     Case("demand beyond what stands", [instance(0)], demand(2), launches=2),
     Case("not beyond the maximum", [instance(0)], demand(9), launches=3),
     Case("leaving ones take up room, too", [instance(0), instance(1, S.TERMINATING)], demand(9), launches=2),
@@ -124,7 +124,7 @@ CASES = [
     ),
     Case(
         "a lowered maximum: what was not begun is not begun",
-        [instance(0), instance(1), instance(2, S.WANTED)],
+        [instance(0), instance(1), instance(2, S.REQUESTED)],
         spec=spec(maximum=2),
         withdrawn=(2,),
     ),
@@ -190,7 +190,7 @@ def _after(live: list[Instance], sizing: Sizing) -> list[Instance]:
     return [
         *stay,
         *(
-            instance(100 + pool_index, S.WANTED, NOW, pool_index=pool_index)
+            instance(100 + pool_index, S.REQUESTED, NOW, pool_index=pool_index)
             for pool_index in pool_indexes(sizing)
         ),
     ]

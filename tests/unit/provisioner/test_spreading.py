@@ -23,7 +23,7 @@ def planned(
     machines: int, *holds: LaunchBackoff, asked: Sequence[Offer] = (), order: Order = "cheapest"
 ) -> Counter[str | None]:
     """How many are asked of each zone; of those that were `asked` one is awaited."""
-    live = [of_offer(number, one, InstanceState.WANTED) for number, one in enumerate(asked)]
+    live = [of_offer(number, one, InstanceState.REQUESTED) for number, one in enumerate(asked)]
     pool = spec(minimum=0, maximum=1000, offers=ZONES, order=order)
     status = PoolStatus(Demand(machines, received_at=NOW), live, holds=holds)
     return Counter(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from services.scheduler.core.state.desired import agrees, desired_of
-from services.scheduler.core.state.liveness import LOST_FOR_GOOD_AFTER_S, SilenceDetector
+from services.scheduler.core.state.liveness import REMOVED_AFTER_S, SilenceDetector
 from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
 from shared.messages.trial_specs import DesiredState, Signal
@@ -137,16 +137,16 @@ def test_a_worker_that_stays_silent_is_lost_for_good_once_and_an_outage_does_not
     silence.miss(B)
     silence.on_heartbeat(A, 0.0)
     assert beats(silence, 0.0, 10.0, echo=True) == [A]
-    beats(silence, 10.25, LOST_FOR_GOOD_AFTER_S, echo=True)
-    assert silence.take_lost_for_good(LOST_FOR_GOOD_AFTER_S) == []
-    silence.on_heartbeat(A, LOST_FOR_GOOD_AFTER_S)
-    back = 3 * LOST_FOR_GOOD_AFTER_S
-    assert silence.take_lost_for_good(back) == [], "the leader did not hear itself"
+    beats(silence, 10.25, REMOVED_AFTER_S, echo=True)
+    assert silence.take_removed(REMOVED_AFTER_S) == []
+    silence.on_heartbeat(A, REMOVED_AFTER_S)
+    back = 3 * REMOVED_AFTER_S
+    assert silence.take_removed(back) == [], "the leader did not hear itself"
     silence.on_echo(back)
-    assert silence.take_lost_for_good(back) == []
-    beats(silence, back, 4 * LOST_FOR_GOOD_AFTER_S + 10, echo=True)
-    assert silence.take_lost_for_good(4 * LOST_FOR_GOOD_AFTER_S + 10) == [A, B]
-    assert silence.take_lost_for_good(4 * LOST_FOR_GOOD_AFTER_S + 10) == []
+    assert silence.take_removed(back) == []
+    beats(silence, back, 4 * REMOVED_AFTER_S + 10, echo=True)
+    assert silence.take_removed(4 * REMOVED_AFTER_S + 10) == [A, B]
+    assert silence.take_removed(4 * REMOVED_AFTER_S + 10) == []
 
 
 def test_no_echo_is_asked_for_while_heartbeats_come_in_time() -> None:
@@ -164,10 +164,10 @@ def test_a_leader_that_only_misses_workers_listens_to_itself_so_that_it_can_tell
     silence.miss(A)
     gone: list[WorkerId] = []
     now = 0.0
-    while now < LOST_FOR_GOOD_AFTER_S + 10 and not gone:
+    while now < REMOVED_AFTER_S + 10 and not gone:
         if not silence.echo_due_s(now):
             silence.on_echo(now)
-        gone = silence.take_lost_for_good(now)
+        gone = silence.take_removed(now)
         now += 0.4
     assert gone == [A]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from services.scheduler.core.explaining.wait_reasons import explain
-from services.scheduler.core.reducers import requests, run_ends
-from services.scheduler.core.reducers.run_outcomes import MAX_FRUITLESS
-from services.scheduler.core.reducers.workers import on_lost_for_good, on_removed
+from services.scheduler.core.reducers import requests, run_completion
+from services.scheduler.core.reducers.run_outcomes import MAX_RUNS_WITHOUT_PROGRESS
+from services.scheduler.core.reducers.workers import on_removed, on_silent_worker_removed
 from services.scheduler.core.state.observed import Observed
 from services.scheduler.core.state.published_events import Closed, Ended, WorkerRemoved
 from services.scheduler.core.state.records.run import RunExit
@@ -140,7 +140,7 @@ def test_restarts_are_charged_until_they_are_used_up() -> None:
 def test_machine_trouble_is_free_but_not_without_end() -> None:
     world = World()
     world.want(1)
-    for attempt in range(MAX_FRUITLESS):
+    for attempt in range(MAX_RUNS_WITHOUT_PROGRESS):
         world.wait(back_off(attempt).total_seconds())
         world.worker("a", allocations=())
         assert world.cycle(), attempt
@@ -154,7 +154,7 @@ def test_uncharged_ends_back_off_and_the_last_one_names_the_cause() -> None:
     world.worker("a")
     world.want(1)
     waited: list[float] = []
-    for _ in range(MAX_FRUITLESS):
+    for _ in range(MAX_RUNS_WITHOUT_PROGRESS):
         before = world.now
         while not world.cycle():
             assert explain(world.cluster, world.trial(1)).code == "waiting_to_retry"
@@ -172,7 +172,7 @@ def test_uncharged_ends_back_off_and_the_last_one_names_the_cause() -> None:
 def test_progress_starts_the_count_of_fruitless_ends_again() -> None:
     world = World()
     world.want(1)
-    for attempt in range(3 * MAX_FRUITLESS):
+    for attempt in range(3 * MAX_RUNS_WITHOUT_PROGRESS):
         world.wait(60)
         world.worker("a", allocations=())
         world.cycle()
@@ -218,9 +218,9 @@ def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended() -> None
     world.want(1, 2)
     world.cycle()
     world.exit(1, workers=("a",))
-    world.cluster.apply(run_ends.on_tick(world.cluster, world.now + timedelta(seconds=29)))
+    world.cluster.apply(run_completion.on_tick(world.cluster, world.now + timedelta(seconds=29)))
     assert world.run(1).state is not RunState.KILLING
-    world.cluster.apply(run_ends.on_tick(world.cluster, world.now + timedelta(seconds=30)))
+    world.cluster.apply(run_completion.on_tick(world.cluster, world.now + timedelta(seconds=30)))
     assert world.run(1).state is RunState.KILLING
 
 
@@ -249,7 +249,9 @@ def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_neve
     world.silence("a")
     world.cluster.take_unsaved()
     for name in ("a", "b"):
-        world.cluster.apply(on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes"))
+        world.cluster.apply(
+            on_silent_worker_removed(world.cluster, WorkerId(name), "not heard for 30 minutes")
+        )
     gone = [fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, WorkerRemoved)]
     assert [fact.worker.id for fact in gone] == ["a"]
 

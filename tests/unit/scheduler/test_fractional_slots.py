@@ -113,8 +113,8 @@ def test_half_a_slot_is_used_as_half_a_slot() -> None:
     world.worker("a", 1)
     world.want(1, fraction=HALF)
     world.cycle()
-    (holding,) = world.unsaved.holdings
-    assert holding.slots == Fraction(1, 2)
+    (usage_entry,) = world.unsaved.usage_entries
+    assert usage_entry.slots == Fraction(1, 2)
 
 
 def test_shares_count_parts_as_parts() -> None:

@@ -199,15 +199,15 @@ def test_usage_of_parts_is_exact(runs: list[tuple[int, int]]) -> None:
         world.want(number, fraction=fraction)
     world.cycle()
     started = world.now
-    holdings = {holding.key: holding for holding in world.unsaved.holdings}
+    usage_entries = {usage_entry.key: usage_entry for usage_entry in world.unsaved.usage_entries}
     for number, (_, ms) in enumerate(runs, start=1):
         world.now = started + timedelta(milliseconds=ms)
         world.exit(number)
         world.cycle()
-        holdings |= {holding.key: holding for holding in world.unsaved.holdings}
+        usage_entries |= {usage_entry.key: usage_entry for usage_entry in world.unsaved.usage_entries}
     used = sum(
-        holding.slots * ((holding.until - holding.since) // timedelta(milliseconds=1))
-        for holding in holdings.values()
-        if holding.until is not None
+        usage_entry.slots * ((usage_entry.until - usage_entry.since) // timedelta(milliseconds=1))
+        for usage_entry in usage_entries.values()
+        if usage_entry.until is not None
     )
     assert used * WHOLE_SLOT == sum(fraction * ms for fraction, ms in runs)

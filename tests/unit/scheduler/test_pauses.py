@@ -113,7 +113,7 @@ def test_a_resize_while_it_trains_is_what_forming_the_gang_took() -> None:
     world.say(1, "w0", "w1")
     assert told(world, "reform", 1) == 2_000
     run = world.run(1)
-    assert run_row(run)["took"]["reform_ms"] == 2_000 and not run.preempted
+    assert run_row(run)["pause_times"]["reform_ms"] == 2_000 and not run.preempted
 
 
 @pytest.mark.parametrize(("pause_ms", "grows"), [(30_000, False), (2_000, True)])

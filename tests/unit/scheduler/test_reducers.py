@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.scheduler.core.reducers import draining, requests, run_ends
+from services.scheduler.core.reducers import draining, requests, run_completion
 from services.scheduler.core.reducers.workers import on_heartbeat, on_removed, on_worker_lost
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.observed import ObservedState
@@ -38,7 +38,9 @@ EVENTS: dict[str, Reducer] = {
     "worker lost": lambda world: on_worker_lost(world.cluster, A, "silent", world.now),
     "removed": lambda world: on_removed(world.cluster, A, world.now),
     "drain": lambda world: draining.on_drain(world.cluster, A, reclaim=True, undo=False),
-    "exit": lambda world: run_ends.on_exit(world.cluster, world.run(1), A, RunExit(exit_code=1), world.now),
+    "exit": lambda world: run_completion.on_exit(
+        world.cluster, world.run(1), A, RunExit(exit_code=1), world.now
+    ),
     "settled": lambda world: requests.on_settled(world.cluster, world.run(1).id, world.now),
     "unnamed": lambda world: on_heartbeat(
         world.cluster, ObservedState(A, world.policy.name, "cpu", (0,)), world.now

@@ -134,7 +134,7 @@ def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over() -
     world.exit(1, YIELDED)
     (ended,) = world.cluster.unsaved.facts
     assert isinstance(ended, Ended) and ended.ending.reason == TIME_SLICE_OVER
-    assert world.trial(1).turned_at == world.now
+    assert world.trial(1).time_slice_ended_at == world.now
 
 
 def test_without_a_quantum_equals_wait() -> None:

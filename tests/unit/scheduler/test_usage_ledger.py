@@ -16,7 +16,7 @@ from tests.unit.scheduler.world import NOW, POOL, Event, World, tenant_id
 
 
 class Books:
-    """What the service keeps of a world's ledger: the newest record of each holding."""
+    """What the service keeps of a world's ledger: the newest record of each usage entry."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -25,7 +25,7 @@ class Books:
     def cycle(self, seconds: float = 0.0) -> None:
         """One turn, saved; then time passes."""
         self.world.cycle()
-        self.kept |= {holding.key: holding for holding in self.world.unsaved.holdings}
+        self.kept |= {usage_entry.key: usage_entry for usage_entry in self.world.unsaved.usage_entries}
         self.world.now += timedelta(seconds=seconds)
 
     def slot_seconds(self, until: datetime | None = None) -> dict[object, float]:

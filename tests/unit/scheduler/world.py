@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from services.scheduler.core.planning.plan import SchedulingPlan, plan
-from services.scheduler.core.reducers import pause_measurements, requests, run_ends
+from services.scheduler.core.reducers import pause_measurements, requests, run_completion
 from services.scheduler.core.reducers.workers import on_heartbeat, on_worker_lost
 from services.scheduler.core.scheduling import run_cycle
 from services.scheduler.core.state.bulk_load import loading
@@ -144,7 +144,7 @@ class World:
         for experiment, policy in old.policies.items():
             new.put_experiment_policy(experiment, policy)
         with loading(new):
-            for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
+            for trial in sorted(old.trials.values(), key=lambda trial: trial.submission_order):
                 new.put_trial(trial)
                 if trial.id in pool.elastic.of:
                     new.pools[POOL].elastic.of[trial.id] = from_json(to_json(pool.elastic.of[trial.id]))
@@ -153,7 +153,7 @@ class World:
         for _, worker in sorted(old.workers.items()):
             new.put_worker(replace(worker, held=dict(worker.held)))
         by_token = sorted(old.runs.values(), key=lambda run: run.token)
-        new.apply(pause_measurements.on_term(new, ((run.experiment, run.took) for run in by_token)))
+        new.apply(pause_measurements.on_term(new, ((run.experiment, run.pause_times) for run in by_token)))
         new.pools[POOL].reserved = pool.reserved
         new.pools[POOL].time_slice_step = pool.time_slice_step
         return new
@@ -178,7 +178,7 @@ class World:
         run = self.run(number)
         for worker in workers or [share.worker for share in run.shares]:
             self.cluster.apply(
-                run_ends.on_exit(
+                run_completion.on_exit(
                     self.cluster, self.cluster.runs[run.id], WorkerId(worker), how or RunExit(), self.now
                 )
             )

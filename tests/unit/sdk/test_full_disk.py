@@ -59,8 +59,8 @@ def test_prints_wait_for_room(tmp_path: Path) -> None:
     script = """
 import errno, resource, signal, sys
 from muster import _buffered_output
-from muster.wire import disk
-disk._FULL = frozenset({errno.EFBIG})
+from muster.wire import full_disk
+full_disk._FULL = frozenset({errno.EFBIG})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 _buffered_output.tolerate_full_disk()
 _buffered_output.HELD_BYTES = 1000

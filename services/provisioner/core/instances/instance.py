@@ -19,7 +19,7 @@ IntentId = NewType("IntentId", UUID)
 class InstanceState(StrEnum):
     """State of an instance, as in `InstanceChanged`."""
 
-    WANTED = "wanted"
+    REQUESTED = "requested"
     LAUNCHING = "launching"
     JOINING = "joining"
     READY = "ready"
@@ -51,17 +51,17 @@ class InstanceTrigger(StrEnum):
 
 _S, _T = InstanceState, InstanceTrigger
 FINAL = frozenset({_S.TERMINATED, _S.LOST, _S.FAILED})
-STARTING = frozenset({_S.WANTED, _S.LAUNCHING, _S.JOINING})
+STARTING = frozenset({_S.REQUESTED, _S.LAUNCHING, _S.JOINING})
 SERVING = frozenset({_S.LAUNCHING, _S.JOINING, _S.READY, _S.DRAINING})
 """States in which the worker should run."""
 LEAVING = frozenset({_S.DRAINING, _S.DRAINED, _S.TERMINATING})
 
 INSTANCE = StateMachine(
     name="instance",
-    initial=_S.WANTED,
+    initial=_S.REQUESTED,
     table={
-        (_S.WANTED, _T.ORDERED): _S.LAUNCHING,
-        (_S.WANTED, _T.REFUSED): _S.FAILED,
+        (_S.REQUESTED, _T.ORDERED): _S.LAUNCHING,
+        (_S.REQUESTED, _T.REFUSED): _S.FAILED,
         (_S.LAUNCHING, _T.APPEARED): _S.JOINING,
         **{(state, _T.JOINED): _S.READY for state in STARTING},
         (_S.READY, _T.DRAIN): _S.DRAINING,

@@ -101,7 +101,7 @@ def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
         sizing=with_migrations(world.spec, status, plan_size(world.spec, status, now), now),
         launches=tuple(
             dict.fromkeys(
-                one.intent for one in due if one.state is InstanceState.WANTED and one.intent is not None
+                one.intent for one in due if one.state is InstanceState.REQUESTED and one.intent is not None
             )
         ),
         starts=tuple(one for one in due if _should_start_again(one, world)),
@@ -130,7 +130,7 @@ def _seen(one: Instance, world: PoolWorld, now: datetime) -> Instance:
     presence = sighting.presence if sighting else None
     if one.state is InstanceState.DRAINED:
         return moved(one, InstanceTrigger.RELEASE, now)
-    if one.state is InstanceState.WANTED:
+    if one.state is InstanceState.REQUESTED:
         return _seen_wanted(one, presence, now)
     if one.state not in SERVING:
         return one

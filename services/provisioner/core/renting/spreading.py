@@ -27,7 +27,7 @@ def has_pending_launch(offer: Offer, live: Iterable[Instance]) -> bool:
     """Whether a launch of this offer has no answer yet; its capacity is known only after that, so nothing more is launched meanwhile."""
     mine = (offer.kind.name, offer.zone, offer.purchase)
     return any(
-        one.state is InstanceState.WANTED and mine == (one.machine_kind, one.zone, one.purchase)
+        one.state is InstanceState.REQUESTED and mine == (one.machine_kind, one.zone, one.purchase)
         for one in live
     )
 

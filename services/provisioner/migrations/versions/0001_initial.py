@@ -34,8 +34,8 @@ TABLES = {
         soon_slots int NOT NULL DEFAULT 0, largest_single_node int NOT NULL DEFAULT 0,
         single_node_sizes jsonb NOT NULL DEFAULT '[]', unaffordable_slots int NOT NULL DEFAULT 0, definition jsonb,
         is_closing boolean NOT NULL DEFAULT false)""",
-    # Paused offers of providers. An empty string stands for all offers of its provider.
-    "hold": """(
+    # Back-offs: paused offers of providers. An empty string stands for all offers of its provider.
+    "launch_backoff": """(
         provider text NOT NULL, kind text NOT NULL, zone text NOT NULL, purchase text NOT NULL, cause text NOT NULL,
         reason text NOT NULL, failures int NOT NULL, since timestamptz NOT NULL, until timestamptz NOT NULL,
         PRIMARY KEY (provider, kind, zone, purchase))""",

@@ -42,7 +42,7 @@ def positions(cluster: Cluster, tenant: TenantId, only: PoolName | None = None) 
             rank = (
                 rank_of(cluster.pools[pool], *queue.line_of(name))
                 if name in queue
-                else (False, 0, trial.place)
+                else (False, 0, trial.submission_order)
             )
             yield QueuePosition(pool, trial.state is not RequestState.RUNNING, *rank, name)
 

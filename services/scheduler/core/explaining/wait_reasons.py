@@ -77,7 +77,7 @@ def _refusal(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, bef
         case "back_off":
             return WaitExplanation(
                 "waiting_to_retry",
-                f"{_count(trial.fruitless, 'run')} in a row ended without progress for reasons outside the training code;"
+                f"{_count(trial.runs_without_progress, 'run')} in a row ended without progress for reasons outside the training code;"
                 f" next attempt in {facts.get('retry_in_s', 0)} s",
                 facts,
             )

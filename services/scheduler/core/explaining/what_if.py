@@ -84,7 +84,7 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[No
     shapes = len(queue.shapes)
     submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
     request = replace(trial.request, needs=needs)
-    cluster.put_trial(changed(trial, request=request, place=LAST, submitted_at=submitted_at))
+    cluster.put_trial(changed(trial, request=request, submission_order=LAST, submitted_at=submitted_at))
     try:
         yield
     finally:

@@ -17,7 +17,7 @@ A request that can never fit in this pool blocks no one, and no machines are req
 does not help (`unschedulable`).
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from math import ceil
 
 from services.scheduler.core.planning.backfill import QueueHead
@@ -45,6 +45,7 @@ from services.scheduler.core.state.indexes.placement.capacity import (
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.indexes.share_tree import RequestGroup
+from services.scheduler.core.state.records.pool import Path
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import RunId, TrialId, WorkerId
 
@@ -69,6 +70,7 @@ class PoolPlan:
         self._asked: set[RunId] = set(pool.leaving)
         self._spent: set[WorkerId] = set()
         self._unschedulable = 0
+        self._withheld: defaultdict[Path, SlotCount] = defaultdict(int)
 
     def serve(self) -> None:
         self._unschedulable = unschedulable_shapes(self.pool)
@@ -207,6 +209,8 @@ class PoolPlan:
         elif self._keep(line, slots) or (self._ask(line, trial, slots) and self._keep(line, slots)):
             self.refusals[trial] = "preempting"
             self._charge(line, line.needs.least)
+            for holder in (line.leaf.tenant, line.leaf.workspace):
+                self._withheld[holder.path] += line.needs.least
         else:
             if self.head.priority is None:
                 ready = self.head.reserve(line, trial, slots)
@@ -250,7 +254,8 @@ class PoolPlan:
         if later is None or self._feasibility.is_infeasible(line):
             return False
         now_ms = self.cluster.now_ms if self._feasibility.may_preempt_expired else None
-        rights = rights_of(self.pool, line.leaf, line.needs.least, self.reserved_slots.booked, now_ms)
+        booked = self.reserved_slots.booked
+        rights = rights_of(self.pool, line.leaf, line.needs.least, booked, self._withheld, now_ms)
         if not rights.any:
             return False
         self._feasibility.look(rights)

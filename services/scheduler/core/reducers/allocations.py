@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from services.scheduler.core.reducers import gang_forming, pause_measurements, run_ends
+from services.scheduler.core.reducers import gang_forming, pause_measurements, run_completion
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.elastic_reports import measure
 from services.scheduler.core.state.observed import Observed
@@ -29,7 +29,7 @@ def observe(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> 
             draft.want((worker.id,))  # an older share of the run: the worker drops it for the new one
             return
         draft.release(worker.id, run)
-        run_ends.leave(draft, run, worker.id, observed.exit, now)
+        run_completion.leave(draft, run, worker.id, observed.exit, now)
     elif run.is_ended:
         _hold_zombie(draft, worker, run)
     else:
@@ -59,7 +59,11 @@ def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: dat
         )
     if observed.measured is not None and worker.id == run.chief and run.gang.state is not GangState.FORMING:
         measure(draft, run, observed.measured)
-    if (gang.state, gang.is_live, followed.took) != (run.gang.state, run.gang.is_live, run.took):
+    if (gang.state, gang.is_live, followed.pause_times) != (
+        run.gang.state,
+        run.gang.is_live,
+        run.pause_times,
+    ):
         draft.put_run(followed, lazily=True)
     elif followed is not run:
         draft.follow(followed)
@@ -101,7 +105,7 @@ def miss(draft: Draft, worker: Worker, run: Run, now: datetime) -> None:
             draft.put_run(run.released_by(worker.id), lazily=True)
     elif worker.id in run.gang.seen and worker.id not in run.gang.released:
         draft.release(worker.id, run)
-        run_ends.lose_member(draft, run, worker.id, VANISHED, now)
+        run_completion.lose_member(draft, run, worker.id, VANISHED, now)
 
 
 def _hold_foreign(draft: Draft, worker: Worker, observed: Observed) -> None:

@@ -3,7 +3,7 @@
 Until it is complete a run holds both its previous and its new slots (`shares`); `target` lists the future
 members. Slots that it gives up are free once their workers report so. A lost member leaves immediately, and the
 others form without it. A gang that broke without losing a member re-forms unchanged. `extra_slots` plans resizes;
-`allocations` and `run_ends` apply the workers' reports.
+`allocations` and `run_completion` apply the workers' reports.
 """
 
 from datetime import datetime, timedelta

@@ -70,8 +70,8 @@ def preempt(draft: Draft, run: Run, asked: PreemptionNotice) -> None:
     """See `on_preempted`. A run that was already asked or has ended is not asked again."""
     if run.preempted or run.is_ended:
         return
-    took = pause_measurements.asked(run, draft.cluster.now_ms)
-    draft.put_run(run.moved(RunTrigger.ASKED, version=run.version + 1, asked=asked, took=took))
+    pause_times = pause_measurements.asked(run, draft.cluster.now_ms)
+    draft.put_run(run.moved(RunTrigger.ASKED, version=run.version + 1, asked=asked, pause_times=pause_times))
     draft.want(run.workers)
 
 

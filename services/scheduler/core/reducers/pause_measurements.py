@@ -16,27 +16,27 @@ from shared.tuples import changed
 
 def asked(run: Run, now_ms: int) -> PauseTimes:
     """Record that the run was just asked for its slots."""
-    return run.took._replace(asked_ms=now_ms)
+    return run.pause_times._replace(asked_ms=now_ms)
 
 
 def left(draft: Draft, run: Run, now: datetime) -> Run:
     """Record that the run has ended. Runs that were not asked for their slots are not measured."""
-    if not run.took.asked_ms:
+    if not run.pause_times.asked_ms:
         return run
-    leave_ms = milliseconds(now) - run.took.asked_ms
+    leave_ms = milliseconds(now) - run.pause_times.asked_ms
     draft.learn_pause(run.experiment, "leave", leave_ms)
-    return changed(run, took=run.took._replace(leave_ms=leave_ms))
+    return changed(run, pause_times=run.pause_times._replace(leave_ms=leave_ms))
 
 
 def trained(draft: Draft, run: Run, now: datetime) -> Run:
     """Record a run's first step. The time that the previous run took to end is included if it is still known."""
-    if run.number == 1 or run.progress.step or run.took.restart_ms:
+    if run.number == 1 or run.progress.step or run.pause_times.restart_ms:
         return run
     before = draft.cluster.runs.get(RunId(derived_id(run.trial, "run", run.number - 1)))
-    leave_ms = before.took.leave_ms if before else 0
+    leave_ms = before.pause_times.leave_ms if before else 0
     restart_ms = milliseconds(now) - milliseconds(run.granted_at) + leave_ms
     draft.learn_pause(run.experiment, "restart", restart_ms)
-    return changed(run, took=run.took._replace(restart_ms=restart_ms))
+    return changed(run, pause_times=run.pause_times._replace(restart_ms=restart_ms))
 
 
 def formed(draft: Draft, run: Run, now: datetime) -> Run:
@@ -45,18 +45,18 @@ def formed(draft: Draft, run: Run, now: datetime) -> Run:
         return run
     reform_ms = milliseconds(now) - milliseconds(run.gang.since)
     draft.learn_pause(run.experiment, "reform", reform_ms)
-    return changed(run, took=run.took._replace(reform_ms=reform_ms))
+    return changed(run, pause_times=run.pause_times._replace(reform_ms=reform_ms))
 
 
 def on_term(cluster: Cluster, before: Iterable[tuple[ExperimentId, PauseTimes]]) -> Changes:
     """Load the stored measurements at the start of a term, oldest first, for experiments with open requests."""
     draft = Draft(cluster)
-    for experiment, took in before:
+    for experiment, times in before:
         if experiment in cluster.live:
             measured: tuple[tuple[Kind, int], ...] = (
-                ("leave", took.leave_ms),
-                ("restart", took.restart_ms),
-                ("reform", took.reform_ms),
+                ("leave", times.leave_ms),
+                ("restart", times.restart_ms),
+                ("reform", times.reform_ms),
             )
             for kind, ms in measured:
                 if ms:

@@ -30,7 +30,7 @@ from shared.messages.trial_specs import DesiredState
 from shared.tuples import changed
 
 
-def on_request(cluster: Cluster, request: TrialRequest, place: int, now: datetime) -> Changes:
+def on_request(cluster: Cluster, request: TrialRequest, submission_order: int, now: datetime) -> Changes:
     """Apply a newer request of a trial: open a request, change it, or close it if it has no run. Late and
     repeated ones change nothing."""
     draft = Draft(cluster)
@@ -38,10 +38,10 @@ def on_request(cluster: Cluster, request: TrialRequest, place: int, now: datetim
     if not is_newer(trial, request):
         return draft
     if request.pool not in cluster.pools:
-        _refuse(draft, open_request(trial, request, place, now))
+        _refuse(draft, open_request(trial, request, submission_order, now))
         return draft
     if trial is None or trial.is_closed:
-        trial = _await_uploads(cluster, open_request(trial, request, place, now))
+        trial = _await_uploads(cluster, open_request(trial, request, submission_order, now))
     else:
         trial = with_request(trial, request)
     if trial.state is RequestState.RUNNING:
@@ -148,8 +148,8 @@ def _pass_on(draft: Draft, trial: Trial) -> None:
     run = draft.run(trial.run) if trial.run else None
     if run is None or run.is_ended:
         return
-    if trial.request.desired_state is DesiredState.PARK and not run.pause_asked:
-        draft.put_run(changed(run, pause_asked=True))
+    if trial.request.desired_state is DesiredState.PARK and not run.pause_requested:
+        draft.put_run(changed(run, pause_requested=True))
     draft.want(run.workers)
 
 

@@ -9,7 +9,7 @@ from services.scheduler.core.state.records.trial import Trial
 from shared.messages.trial_specs import DesiredState, Signal
 from shared.tuples import changed
 
-MAX_FRUITLESS = 10
+MAX_RUNS_WITHOUT_PROGRESS = 10
 """This many consecutive uncounted ends without progress end a trial."""
 TIME_SLICE_OVER = "its time slice was over, and requests of the same rank were waiting"
 
@@ -88,7 +88,7 @@ def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> RunEnding:
             closes=_OUTCOMES.get(wanted),
             reason=TIME_SLICE_OVER if run.yields_time_slice else None,
         )
-    if signal is Signal.PAUSE and run.pause_asked and wanted is DesiredState.RUN:
+    if signal is Signal.PAUSE and run.pause_requested and wanted is DesiredState.RUN:
         # Resumed again before the ranks had ended: the trial is requeued.
         return RunEnding("parked", closes=None)
     if signal in _ACKNOWLEDGED:
@@ -113,10 +113,10 @@ def _judge_forced(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
 
 def _judge_trouble(trial: Trial, run: Run, reason: str) -> RunEnding:
     has_progress = run.progress.step > trial.best_step or run.progress.checkpoints > 0
-    if not has_progress and trial.fruitless + 1 >= MAX_FRUITLESS:
-        given_up = f"{reason}; {MAX_FRUITLESS} runs in a row ended without a new checkpoint or a higher step"
-        return RunEnding("lost", closes="failed", reason=given_up, counts_as_fruitless=True)
-    return RunEnding("lost", closes=None, reason=reason, counts_as_fruitless=not has_progress)
+    if not has_progress and trial.runs_without_progress + 1 >= MAX_RUNS_WITHOUT_PROGRESS:
+        given_up = f"{reason}; {MAX_RUNS_WITHOUT_PROGRESS} runs in a row ended without a new checkpoint or a higher step"
+        return RunEnding("lost", closes="failed", reason=given_up, lacks_progress=True)
+    return RunEnding("lost", closes=None, reason=reason, lacks_progress=not has_progress)
 
 
 def _closed_as_wanted(wanted: DesiredState) -> RunEnding:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from services.scheduler.core.reducers import allocations, draining, run_ends
+from services.scheduler.core.reducers import allocations, draining, run_completion
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
@@ -79,7 +79,7 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> Changes:
     return draft
 
 
-def on_lost_for_good(cluster: Cluster, worker_id: WorkerId, reason: str) -> Changes:
+def on_silent_worker_removed(cluster: Cluster, worker_id: WorkerId, reason: str) -> Changes:
     """Report that a lost worker will not return, so that no service waits for data that only it has."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
@@ -92,7 +92,7 @@ def _lose(draft: Draft, worker: Worker, reason: str, now: datetime) -> Worker:
     worker = _moved(draft, worker, LivenessTrigger.SILENT)
     draft.emit(WorkerDown(worker, reason))
     for run in draft.runs_on(worker.id):
-        run_ends.lose_member(draft, run, worker.id, reason, now)
+        run_completion.lose_member(draft, run, worker.id, reason, now)
     return worker
 
 

@@ -5,8 +5,8 @@ from shared.ids import WorkerId
 
 LEASE_S = 4.0
 ECHO_GAP_S = 1.5
-LOST_FOR_GOOD_AFTER_S = 1800.0
-"""A worker without a heartbeat for this long is lost for good; a rebooting machine is back sooner. Workers end
+REMOVED_AFTER_S = 1800.0
+"""A worker without a heartbeat for this long counts as removed; a rebooting machine is back sooner. Workers end
 their ranks after the same time."""
 ECHO_AFTER_S = 1.1
 """When a heartbeat counts as late. Until it arrives, the leader must verify that the bus delivers."""
@@ -67,14 +67,12 @@ class SilenceDetector:
             self._given_up[worker] = self._missing[worker] = self._last_heartbeat.pop(worker)
         return silent
 
-    def take_lost_for_good(self, now: float) -> list[WorkerId]:
-        """Return the lost workers without a heartbeat for `LOST_FOR_GOOD_AFTER_S`, each once, by id; none while the echo
+    def take_removed(self, now: float) -> list[WorkerId]:
+        """Return the lost workers without a heartbeat for `REMOVED_AFTER_S`, each once, by id; none while the echo
         is missing."""
         if now - self._last_echo > self._echo_gap_s:
             return []
-        expired = sorted(
-            w for w, at in self._missing.items() if now - max(at, self._floor) > LOST_FOR_GOOD_AFTER_S
-        )
+        expired = sorted(w for w, at in self._missing.items() if now - max(at, self._floor) > REMOVED_AFTER_S)
         for worker in expired:
             del self._missing[worker]
         return expired

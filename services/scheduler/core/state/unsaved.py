@@ -25,6 +25,6 @@ class Unsaved:
     desired: dict[WorkerId, None] = field(default_factory=dict)
     pools: dict[PoolName, None] = field(default_factory=dict)
     holders: dict[WorkerId, None] = field(default_factory=dict)
-    holdings: list[SlotUsage] = field(default_factory=list)
+    usage_entries: list[SlotUsage] = field(default_factory=list)
     lazy_trials: dict[TrialId, None] = field(default_factory=dict)
     lazy_runs: dict[RunId, None] = field(default_factory=dict)

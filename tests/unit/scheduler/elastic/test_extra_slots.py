@@ -165,7 +165,7 @@ def test_a_resize_is_no_preemption_and_keeps_the_place_in_the_queue() -> None:
     trial = world.trial(1)
     assert trial.runs > 1
     assert trial.preemptions == 0
-    assert trial.place == 1
+    assert trial.submission_order == 1
 
 
 def test_the_end_of_a_resized_run_says_so_and_charges_nothing() -> None:

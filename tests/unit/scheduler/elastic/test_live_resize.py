@@ -245,10 +245,10 @@ def test_what_a_new_leader_finds_is_all_that_it_needs() -> None:
     world = Live()
     world.begin(1, least=2)
     run = world.to(1, w0=2, w1=1)
-    row = run_row(run)["forming"]
+    row = run_row(run)["live_resize"]
     assert [member["worker"] for member in row["target"]] == ["w0", "w1"]
     assert (row["unseen"], row["former"]) == (["w1"], [])
-    assert run_row(replace_live(run))["forming"] is None
+    assert run_row(replace_live(run))["live_resize"] is None
 
 
 def replace_live(run: Run) -> Run:

@@ -85,7 +85,7 @@ def assign_extra_slots(cluster: Cluster, pool: Pool, served: Wanted) -> ExtraSlo
     growth = _growth(cluster, pool, trials)
     tastes = MachinePreferences(pool.capacity, own.values())
     groups: dict[TenantId | None, list[ElasticMember]] = {}
-    for trial in sorted(trials, key=lambda trial: (trial.place, trial.id)):
+    for trial in sorted(trials, key=lambda trial: (trial.submission_order, trial.id)):
         group = trial.request.tenant if pool.policy.exclusive else None
         member = _member(cluster, pool, trial, running.get(trial.id), growth[trial.id])
         taste = tastes.of(trial.request.needs.where, member.held)

@@ -3,9 +3,12 @@ never preempt back:
 
 - A request covered by its holder's guarantee takes borrowed slots of others, never so many that they fall below
   their own guarantee. The slots that it gets are covered and therefore not borrowed. The slots that the others
-  lost were borrowed, so their next request is not covered. Covered requests go before all others (`order`);
-  otherwise the released slots would return to the run that released them.
+  lost were borrowed, so their next request is not covered. Holders below their guarantee go before all others
+  (`order`); otherwise the released slots would return to the run that released them.
 - In the order `priority`, a request also preempts runs with a higher priority number, within the same bound.
+
+Slots that the same plan grants to a holder count toward its guarantee. Slots that are only withheld for it until
+other runs have left do not: a later plan may give them to another holder.
 
 With a quantum, peers preempt each other too, once a time slice is over (`peers`), within the same bounds. No
 holder falls below its current reservation either: the slots would be withheld for it, and the preempting
@@ -33,6 +36,7 @@ class PreemptionRights:
         priority: Runs above this number; None: rank gives no right.
         equals: Peers whose time slice is over.
         booked: Slots that are reserved now, by holder.
+        withheld: Slots that the plan charges to a holder for requests that wait for other runs to leave.
     """
 
     leaf: ShareNode
@@ -41,6 +45,7 @@ class PreemptionRights:
     is_covered_as_workspace: bool
     peers: Peers | None = None
     booked: Mapping[Path, int] = field(default_factory=dict)
+    withheld: Mapping[Path, SlotCount] = field(default_factory=dict)
 
     @property
     def are_at_any_time(self) -> bool:
@@ -86,7 +91,7 @@ class PreemptionRights:
 
     def _can_lose(self, node: ShareNode, slots: SlotCount) -> bool:
         floor = max(node.quota.guaranteed, self.booked.get(node.path, 0))
-        return floor == 0 or node.held_after_leaving - slots >= floor
+        return floor == 0 or node.held_after_leaving - self.withheld.get(node.path, 0) - slots >= floor
 
     def cause(self, victim: ShareNode) -> PreemptionCause:
         """Return the right by which runs of `victim` may be preempted at any time, given that they may."""
@@ -105,6 +110,7 @@ def rights_of(
     leaf: ShareNode,
     slots: SlotCount,
     booked: Mapping[Path, int],
+    withheld: Mapping[Path, SlotCount],
     slices_over_ms: int | None = None,
 ) -> PreemptionRights:
     """Return the rights of a request of this experiment for this many slots. `slices_over_ms`: the current time, if
@@ -119,6 +125,7 @@ def rights_of(
         is_covered_as_workspace=covers and _covers(leaf.workspace, slots),
         peers=None if slices_over_ms is None else _equals_of(pool, leaf, slices_over_ms),
         booked=booked,
+        withheld=withheld,
     )
 
 

@@ -48,13 +48,13 @@ class Queue:
         line = leaf.lines.get(request.needs)
         if line is None:
             line = self._open(trial, leaf)
-        key = (trial.place, milliseconds(trial.submitted_at or trial.since), request.trial)
+        key = (trial.submission_order, milliseconds(trial.submitted_at or trial.since), request.trial)
         self._of[request.trial] = (line, key)
-        if line.keys and trial.place > line.keys[-1][0]:
+        if line.keys and trial.submission_order > line.keys[-1][0]:
             line.keys.append(key)
             return
         insort(line.keys, key)
-        leaf.forget_first(trial.place)
+        leaf.forget_first(trial.submission_order)
 
     def discard(self, trial: TrialId) -> None:
         found = self._of.pop(trial, None)

@@ -44,10 +44,10 @@ class UsageLedger:
         self._open: dict[WorkerId, dict[AllocationId, SlotUsage]] = {}
         self._changed: dict[tuple[AllocationId, WorkerId, datetime], SlotUsage] = {}
 
-    def load(self, holdings: Iterable[SlotUsage]) -> None:
+    def load(self, usage_entries: Iterable[SlotUsage]) -> None:
         """Load the entries that an earlier term left open."""
-        for holding in holdings:
-            self._open.setdefault(holding.worker, {})[holding.allocation] = holding
+        for usage_entry in usage_entries:
+            self._open.setdefault(usage_entry.worker, {})[usage_entry.allocation] = usage_entry
 
     def begin(self, run: Run, now: datetime, price_per_slot_hour: float | None = None) -> None:
         """Record that the run holds its shares from now on. Entries with another number of slots end."""
@@ -66,32 +66,32 @@ class UsageLedger:
         is_given_up = worker.liveness in (Liveness.LOST, Liveness.REMOVED)
         if not is_given_up and not worker.has_heartbeat:
             return
-        for holding in list(self._open.get(worker.id, {}).values()):
-            if is_given_up or holding.allocation not in worker.held:
-                self._end(holding, now)
+        for usage_entry in list(self._open.get(worker.id, {}).values()):
+            if is_given_up or usage_entry.allocation not in worker.held:
+                self._end(usage_entry, now)
 
     def end_unknown(self, workers: Iterable[WorkerId], now: datetime) -> None:
         """End open entries of workers that are not in `workers`."""
         for worker in self._open.keys() - set(workers):
-            for holding in list(self._open[worker].values()):
-                self._end(holding, now)
+            for usage_entry in list(self._open[worker].values()):
+                self._end(usage_entry, now)
 
     def take_changes(self) -> list[SlotUsage]:
         """Return the entries that started or ended since the last call, in order."""
         taken, self._changed = self._changed, {}
         return list(taken.values())
 
-    def _begin(self, holding: SlotUsage) -> None:
-        self._open.setdefault(holding.worker, {})[holding.allocation] = holding
-        self._changed[holding.key] = holding
+    def _begin(self, usage_entry: SlotUsage) -> None:
+        self._open.setdefault(usage_entry.worker, {})[usage_entry.allocation] = usage_entry
+        self._changed[usage_entry.key] = usage_entry
 
-    def _end(self, holding: SlotUsage, now: datetime) -> None:
-        here = self._open[holding.worker]
-        del here[holding.allocation]
+    def _end(self, usage_entry: SlotUsage, now: datetime) -> None:
+        here = self._open[usage_entry.worker]
+        del here[usage_entry.allocation]
         if not here:
-            del self._open[holding.worker]
+            del self._open[usage_entry.worker]
         # A new leader's clock may be slightly behind.
-        self._changed[holding.key] = changed(holding, until=max(now, holding.since))
+        self._changed[usage_entry.key] = changed(usage_entry, until=max(now, usage_entry.since))
 
 
 def _holding(

@@ -16,9 +16,9 @@ class YieldTimes:
     def follow(self, trial: Trial) -> None:
         """Update from a trial's new record."""
         experiment = trial.request.experiment
-        if trial.turned_at is not None and not trial.is_closed:
+        if trial.time_slice_ended_at is not None and not trial.is_closed:
             # Requests submitted in the same millisecond go first.
-            moment_ms = milliseconds(trial.turned_at) + 1
+            moment_ms = milliseconds(trial.time_slice_ended_at) + 1
             self._of.setdefault(experiment, {})[trial.id] = moment_ms
             self._last[experiment] = max(moment_ms, self._last.get(experiment, 0))
             return

@@ -13,5 +13,5 @@ class RunEnding(NamedTuple):
     closes: RequestOutcome | None
     charged: bool = False
     reason: str | None = None
-    counts_as_fruitless: bool = False
+    lacks_progress: bool = False
     is_invalid: bool = False

@@ -86,10 +86,10 @@ class Run(NamedTuple):
 
     Attributes:
         version: The published version.
-        asked: Why it was asked to release its slots. `pause_asked`: it was asked to pause.
+        asked: Why it was asked to release its slots. `pause_requested`: it was asked to pause.
         exits: Reports of the members that have ended, in order.
         is_stale: Data that it still sends is discarded.
-        took: How long it did not train when it started, was resized and was asked to yield.
+        pause_times: How long it did not train when it started, was resized and was asked to yield.
     """
 
     grant: Grant
@@ -98,12 +98,12 @@ class Run(NamedTuple):
     state: RunState = RUN.initial
     progress: Progress = Progress()
     asked: PreemptionNotice | None = None
-    pause_asked: bool = False
+    pause_requested: bool = False
     exits: tuple[tuple[WorkerId, RunExit], ...] = ()
     first_exit_at: datetime | None = None
     ended_at: datetime | None = None
     is_stale: bool = False
-    took: PauseTimes = PauseTimes()
+    pause_times: PauseTimes = PauseTimes()
 
     @property
     def id(self) -> RunId:

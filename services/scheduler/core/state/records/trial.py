@@ -123,13 +123,13 @@ class Trial(NamedTuple):
     """A trial's current request, and the results of its runs so far.
 
     Attributes:
-        place: Submission order. A restarted run keeps it; a new request gets a new one.
+        submission_order: A number; a restarted run keeps it, a new request gets a higher one.
         submitted_at: When this request was opened. A restarted run keeps it.
         restarts: Restarts counted against `max_restarts` so far.
-        fruitless: Consecutive ends that were not counted as restarts and brought neither a higher step nor a
-            new checkpoint.
+        runs_without_progress: Consecutive ends that were not counted as restarts and brought
+            neither a higher step nor a new checkpoint.
         preemptions: How often this trial was preempted, without time slices and resizes.
-        turned_at: When it last yielded at the end of a time slice.
+        time_slice_ended_at: When it last yielded at the end of a time slice.
         ignores_signals: One of its runs was killed because it did not end after its time slice or for a resize.
             It is asked for neither again.
         runs: The number of runs.
@@ -139,18 +139,18 @@ class Trial(NamedTuple):
     """
 
     request: TrialRequest
-    place: int
+    submission_order: int
     since: datetime
     state: RequestState = REQUEST.initial
     restarts: int = 0
-    fruitless: int = 0
+    runs_without_progress: int = 0
     runs: int = 0
     best_step: int = 0
     run: RunId | None = None
     awaited: AwaitedUploads | None = None
     submitted_at: datetime | None = None
     preemptions: int = 0
-    turned_at: datetime | None = None
+    time_slice_ended_at: datetime | None = None
     ignores_signals: bool = False
     excluded: frozenset[WorkerId] = frozenset()
     not_before: datetime | None = None
@@ -168,11 +168,15 @@ class Trial(NamedTuple):
         return changed(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
 
 
-def back_off(fruitless: int) -> timedelta:
+def back_off(runs_without_progress: int) -> timedelta:
     """Return how long a trial waits after this many consecutive uncharged ends without progress: the first
     restart is immediate, the second waits 2 s, and each further one twice as long, up to 5 minutes. The cause,
     such as an object store outage, may be over by then."""
-    return timedelta() if fruitless < 2 else min(FIRST_BACK_OFF * 2 ** (fruitless - 2), LONGEST_BACK_OFF)
+    return (
+        timedelta()
+        if runs_without_progress < 2
+        else min(FIRST_BACK_OFF * 2 ** (runs_without_progress - 2), LONGEST_BACK_OFF)
+    )
 
 
 def with_request(trial: Trial, request: TrialRequest) -> Trial:
@@ -198,16 +202,18 @@ def is_newer(trial: Trial | None, request: TrialRequest) -> bool:
     return request.request > trial.request.request if trial.is_closed else True
 
 
-def open_request(trial: Trial | None, request: TrialRequest, place: int, now: datetime) -> Trial:
+def open_request(trial: Trial | None, request: TrialRequest, submission_order: int, now: datetime) -> Trial:
     """Open a request of a trial that is new, or that was closed and is wanted again (restart counts are kept)."""
     if trial is None:
-        return Trial(request, place, now, submitted_at=now)
-    fresh = changed(with_request(trial, request), place=place, since=now, submitted_at=now)
+        return Trial(request, submission_order, now, submitted_at=now)
+    fresh = changed(
+        with_request(trial, request), submission_order=submission_order, since=now, submitted_at=now
+    )
     return changed(
         fresh,
         state=REQUEST.initial,
-        fruitless=0,
-        turned_at=None,
+        runs_without_progress=0,
+        time_slice_ended_at=None,
         ignores_signals=False,
         not_before=None,
     )

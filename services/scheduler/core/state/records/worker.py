@@ -12,13 +12,13 @@ from shared.state_machine import StateMachine
 
 
 class Liveness(StrEnum):
-    """Whether a worker sends heartbeats. `joined`: it has credentials and has sent none yet. `gone`: it was
+    """Whether a worker sends heartbeats. `joined`: it has credentials and has sent none yet. `removed`: it was
     removed."""
 
     JOINED = "joined"
     READY = "ready"
     LOST = "lost"
-    REMOVED = "gone"
+    REMOVED = "removed"
 
 
 class LivenessTrigger(StrEnum):

@@ -131,14 +131,16 @@ def _counted(trial: Trial, run: Run, ending: RunEnding, is_resized: bool) -> Tri
     has_ignored_signal = (
         ending.outcome == "preempted" and run.is_stale and (run.yields_time_slice or is_resized)
     )
-    fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
-    delay = back_off(fruitless) if ending.counts_as_fruitless and not has_progress else None
+    runs_without_progress = 0 if has_progress else trial.runs_without_progress + ending.lacks_progress
+    delay = back_off(runs_without_progress) if ending.lacks_progress and not has_progress else None
     return changed(
         trial,
         restarts=trial.restarts + ending.charged,
-        fruitless=fruitless,
+        runs_without_progress=runs_without_progress,
         preemptions=trial.preemptions + (has_yielded and not run.yields_time_slice),
-        turned_at=run.ended_at if has_yielded and run.yields_time_slice else trial.turned_at,
+        time_slice_ended_at=run.ended_at
+        if has_yielded and run.yields_time_slice
+        else trial.time_slice_ended_at,
         ignores_signals=trial.ignores_signals or has_ignored_signal,
         best_step=max(trial.best_step, run.progress.step),
         awaited=None,
