@@ -27,7 +27,7 @@ class WorkerSection(Section):
         warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
         user: An unprivileged user to run trials as. Requires a worker that runs as root.
         orphan_after_s: Ranks are killed after this time without contact to the scheduler.
-        unheard_after_s: For rented machines: the worker exits with code 0 after this time without the scheduler and without runs, so that
+        contact_timeout_s: For rented machines: the worker exits with code 0 after this time without the scheduler and without runs, so that
             the machine can be ended; eight times as long while reports or checkpoints are unsent. Not set: never.
         cache_bytes: Maximum size of the cache of code and checkpoint files; least recently used entries are evicted first.
         min_free_bytes: New runs wait while the disk of `directory` has less free space.
@@ -53,7 +53,7 @@ class WorkerSection(Section):
     warm_also: str = ""
     user: str | None = None
     orphan_after_s: float = Field(1800.0, gt=0)
-    unheard_after_s: float | None = Field(None, gt=0)
+    contact_timeout_s: float | None = Field(None, gt=0)
     cache_bytes: int = Field(20 * 1024**3, ge=0)
     min_free_bytes: int = Field(64 * 1024**2, ge=0)
     run_bytes: int | None = Field(None, ge=1024**2)

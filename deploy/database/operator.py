@@ -54,14 +54,14 @@ def rotate_passwords(service: str | None, *, as_json: bool) -> None:
     if service is not None and service not in SERVICES:
         raise Rejected(
             "service_unknown",
-            f"there is no service {service!r} with a schema",
-            hint=f"one of {', '.join(SERVICES)}",
+            f"unknown service {service!r}",
+            hint=f"choose one of: {', '.join(SERVICES)}",
         )
     options = load_options(home=home_to_find())
     if not (options.home / PLATFORM_ID).exists():
         raise Rejected(
             "no_platform",
-            f"{options.home} holds no platform: it has no {PLATFORM_ID}",
+            f"{options.home} contains no platform: it has no {PLATFORM_ID}",
             hint="set MUSTER_HOME to the platform's folder, or run this in the folder where `muster up` was run",
         )
     home = Home(options.home)

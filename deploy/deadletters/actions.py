@@ -94,7 +94,7 @@ async def _choose(
     """Return the selected dead letters. Raises Rejected unless either positions or --all are given."""
     if every == bool(positions):
         raise Rejected(
-            "which_letters",
+            "selection_required",
             "no dead letters were selected" if not every else "positions and --all cannot be combined",
             hint="pass positions from `muster deadletters list`, or --all",
         )

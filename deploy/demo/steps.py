@@ -144,7 +144,7 @@ def _search(client: Client, machines: Machines) -> ExperimentDetail:
     if machines.maximum < 2:
         raise Failed(
             f"the pool stayed at {machines.maximum} worker although trials waited: see `muster pool list` and "
-            "the provisioner's log beside the others"
+            "`logs/provisioner.log` in the platform's folder"
         )
     console.print(
         f"{counts.completed} trials trained to the end, {counts.stopped} were stopped early; "
@@ -168,7 +168,7 @@ def _train_best(client: Client, search: ExperimentDetail, machines: Machines) ->
         )
     if len(workers) != 2:
         raise Failed(
-            f"the training ran on {len(workers)} worker instead of two: see `muster worker list` and `muster pool list`"
+            f"the training ran on {len(workers)} worker{'s' * (len(workers) != 1)} instead of two: see `muster worker list` and `muster pool list`"
         )
     console.print(f"two ranks on {' and '.join(sorted(workers))}: validation accuracy {ended.best.value:.4f}")
     return ended

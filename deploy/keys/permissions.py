@@ -75,7 +75,7 @@ SERVICES: dict[str, Row] = {
             "qry.v1.scheduler.outlook",
             "qry.v1.registry.curves",
             "qry.v1.provisioner.provided",
-            "qry.v1.searcher.warmth",
+            "qry.v1.searcher.prior_observations",
         ),
         is_stateless=True,
     ),

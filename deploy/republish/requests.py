@@ -17,7 +17,7 @@ def request_all(service: str | None, *, as_json: bool) -> None:
     """Send the request to one service or to all, and print each."""
     if service is not None and service not in BY_OWNER:
         raise Rejected(
-            "service_unknown", f"there is no service {service!r}", hint=f"one of {', '.join(BY_OWNER)}"
+            "service_unknown", f"unknown service {service!r}", hint=f"choose one of: {', '.join(BY_OWNER)}"
         )
 
     async def work(stream: JetStreamContext) -> None:

@@ -201,7 +201,7 @@ def _description(row: Operation[Any, Any], field: str, info: FieldInfo, kind: An
         return f"An expression over {', '.join(f'`{name}`' for name in listing.names)}."
     if listing is not None and field == "sort":
         return "Up to four of these fields, separated by commas, with `-` for descending."
-    description = info.description or ""
+    description = (info.description or "").replace("Null:", "None:")
     each = get_args(kind)[0] if get_origin(kind) is list else kind
     if isinstance(each, type) and issubclass(each, Enum):
         description = f"{description} {'Any' if each is not kind else 'One'} of {_value_names(each)}".strip()

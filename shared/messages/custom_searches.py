@@ -73,7 +73,7 @@ class GetDrivenSearch(Query[DrivenSearch], owner="searcher", name="driven_search
     experiment_id: ExperimentId
 
 
-class SubmitSearchOperations(Query[DrivenSearch], owner="searcher", name="tell_search"):
+class SubmitSearchOperations(Query[DrivenSearch], owner="searcher", name="submit_operations"):
     """Carry out all operations, or none. Idempotent. `acknowledge`: number up to which events are processed.
 
     A request with an effect (decision 0056): the program waits for the answer and repeats the request if none comes.

@@ -298,7 +298,7 @@ class ParetoPage(BaseModel):
     next: tuple[float, int] | None = None
 
 
-class GetParetoFront(Query[ParetoPage], owner="searcher", name="front"):
+class GetParetoFront(Query[ParetoPage], owner="searcher", name="pareto_front"):
     """Return the current Pareto front, best by the first metric first. `after`: position (loss, number) to continue from."""
 
     experiment_id: ExperimentId

@@ -223,7 +223,7 @@ class PriorObservationsReply(BaseModel):
     notes: tuple[str, ...] = ()
 
 
-class GetPriorObservations(Query[PriorObservationsReply], owner="searcher", name="warmth"):
+class GetPriorObservations(Query[PriorObservationsReply], owner="searcher", name="prior_observations"):
     """Return the prior observations that a search with this config takes from the experiments in its `warm_start`.
 
     Raises Rejected if its workspace has no such experiment.

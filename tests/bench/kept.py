@@ -1,7 +1,7 @@
 """Long benchmarks, played in pieces: what each part came to is kept in a file as it ends, and is not played again.
 
 parser = argparse.ArgumentParser(parents=[OPTIONS])
-outcomes = play_parts(pool, play, parts, chosen.kept, chosen.piece_s)
+outcomes = play_parts(pool, play, parts, chosen.results, chosen.time_limit)
 """
 
 import argparse
@@ -13,9 +13,14 @@ from time import monotonic
 from typing import Any, TypeVar
 
 OPTIONS = argparse.ArgumentParser(add_help=False)
-OPTIONS.add_argument("--kept", type=Path, metavar="FILE", help="what it holds is not played again")
 OPTIONS.add_argument(
-    "--piece-s", type=float, metavar="S", help="begin no part after so many seconds; run again to go on"
+    "--results", type=Path, metavar="FILE", help="file of results; parts with a result are not run again"
+)
+OPTIONS.add_argument(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    help="start no further part after this time; run the command again to continue",
 )
 
 Part = TypeVar("Part")

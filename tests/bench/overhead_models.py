@@ -3,7 +3,7 @@
 Workers are told that their machine does nothing else (niceness 0), although servers and services share its cores here.
 
 `OVERHEAD_CASES=small:1,large:2` measures some of the cases. All of them take eighteen minutes: `python -m tests.bench.overhead_models
---kept FILE --piece-s 150`, again and again, plays them in pieces.
+--results FILE --time-limit 150`, again and again, plays them in pieces.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def measure(report: Report) -> Figures:
     launches = [Launch(number, case) for number in range(LAUNCHES) for case in cases]
     with platform(workers=2, runs_niceness=0) as bench, ThreadPoolExecutor(1) as one_by_one:
         benchmark = ModelBenchmark(bench, report, bench.client.experiments.put_code(TRIALS))
-        outcomes = play_parts(one_by_one, benchmark.play, launches, chosen.kept, chosen.piece_s)
+        outcomes = play_parts(one_by_one, benchmark.play, launches, chosen.results, chosen.time_limit)
     rows: dict[str, dict[str, float]] = {}
     for case in cases:
         found = [

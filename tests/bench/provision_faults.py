@@ -4,7 +4,7 @@
 `orphans`: machines that stood on nobody's record for more than five minutes. `double_launches`: machines that our calls made for an intent beyond one for
 each of its instances. `ledger_error`: the ledger's machine time against the cloud's bill for it.
 
-`python -m tests.bench.provision_faults [--schedules N] [--kept FILE [--piece-s S]]`: a schedule takes half a second of a processor. What `--kept` holds is
+`python -m tests.bench.provision_faults [--schedules N] [--results FILE [--time-limit S]]`: a schedule takes half a second of a processor. What `--results` holds is
 not played again.
 """
 
@@ -36,7 +36,7 @@ def measure(report: Report) -> Figures:
     report.inputs(schedules=schedules, kills_each=KILLS, minutes_of_faults=FAULTS_MS // MINUTE_MS)
     parts = [range(at, min(at + AT_ONCE, schedules)) for at in range(0, schedules, AT_ONCE)]
     with ProcessPoolExecutor(PROCESSES) as processes:
-        outcomes = play_parts(processes, play, parts, chosen.kept, chosen.piece_s)
+        outcomes = play_parts(processes, play, parts, chosen.results, chosen.time_limit)
     total = Found()
     for outcome in outcomes:
         total = total.plus(Found(**outcome["total"]))

@@ -5,8 +5,8 @@ of scheduler and provisioner on virtual time.
 `cost_vs_elsewhere`: against restarting elsewhere as SkyPilot does it. `wait_p95_s`: what a trial lost beside its own work, waiting, booting and doing
 again what was lost: the 95th percentile of all.
 
-`python -m tests.bench.provision_sim [--days N] [--from SEED] [--kept FILE [--piece-s S]]`: a day takes a quarter of a minute of a processor to a minute. What
-`--kept` holds is not played again. Rules are tuned on days 31 to 60 (`--from 31`), and measured on others.
+`python -m tests.bench.provision_sim [--days N] [--from SEED] [--results FILE [--time-limit S]]`: a day takes a quarter of a minute of a processor to a minute. What
+`--results` holds is not played again. Rules are tuned on days 31 to 60 (`--from 31`), and measured on others.
 """
 
 import argparse
@@ -110,7 +110,7 @@ def measure(report: Report) -> Figures:
         batching_window_s=LAUNCH_AFTER.total_seconds(),
     )
     with ProcessPoolExecutor(PROCESSES) as processes:
-        found = play_parts(processes, compare, seeds, chosen.kept, chosen.piece_s)
+        found = play_parts(processes, compare, seeds, chosen.results, chosen.time_limit)
     for seed, one in zip(seeds, found, strict=True):
         costs = ", ".join(f"{name} {cost:,.2f}" for name, cost in one["costs"].items())
         lost = f"{one['taken']} taken, lost {percentile(one['lost_s'], 0.95):.0f} s"

@@ -3,7 +3,7 @@
 A rank, a worker's daemon, and a worker with all that it holds are killed by SIGKILL at random moments between two checkpoints.
 After the death of a rank or a worker the next step is the first of the new process; a daemon's death interrupts no training, so
 its figure is the time until a step made after it is stored in the registry. All kills take ten minutes: `python -m tests.bench.recovery
---kept FILE --piece-s 240`, again and again, plays them in pieces.
+--results FILE --time-limit 240`, again and again, plays them in pieces.
 """
 
 import argparse
@@ -148,7 +148,7 @@ def measure(report: Report) -> Figures:
         training = Training(bench)
         training.until(lambda: len(training.steps()) > STEPS_BETWEEN)
         play = partial(_kill, training, report)
-        outcomes = play_parts(one_by_one, play, kills, chosen.kept, chosen.piece_s)
+        outcomes = play_parts(one_by_one, play, kills, chosen.results, chosen.time_limit)
     report.check("kills", KILLS, len(outcomes))
     times = {
         kind: [found["seconds"] for kill, found in zip(kills, outcomes, strict=True) if kill.kind == kind]

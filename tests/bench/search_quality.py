@@ -4,8 +4,8 @@ simulated clusters of 1, 4, 16 and 64 slots, under our searches and the peers' d
 The figure of a run is the time until a validation is as good as the 5th best configuration's after epoch 81. Beside each way to
 halve stands the same one ranked perfectly: told at every rung what trials come to in the end. The fastest of these is the bound.
 
-`python -m tests.bench.search_quality [--seeds N] [--other-seeds N] [--slots N] [--figure FILE.svg] [--kept FILE [--piece-s S]]`; 30 seeds take ten to fifteen minutes on two
-cores that have nothing else to do. What `--kept` holds is not played again, so it may be stopped and go on, and be played in pieces.
+`python -m tests.bench.search_quality [--seeds N] [--other-seeds N] [--slots N] [--figure FILE.svg] [--results FILE [--time-limit S]]`; 30 seeds take ten to fifteen minutes on two
+cores that have nothing else to do. What `--results` holds is not played again, so it may be stopped and go on, and be played in pieces.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def measure(report: Report) -> Figures:
         for slots in chosen.slots
     }
     report.inputs(rows=len(table.accuracy), goal=round(table.goal, 4), seeds_by_slots=clusters)
-    runs = play_all((*OURS, *BOUNDS, *peers), clusters, chosen.kept, chosen.piece_s)
+    runs = play_all((*OURS, *BOUNDS, *peers), clusters, chosen.results, chosen.time_limit)
     found = {key: summarise([each.seconds for each in of_class]) for key, of_class in runs.items()}
     for slots in chosen.slots:
         _tell(report, found, slots)

@@ -4,9 +4,9 @@ One trial after the other, each sampler must propose the very points of Optuna's
 compared with a study as most people have it, with one sampler and its own random numbers: the ratio of the regrets, the mean over all
 tables (a table's mean configuration has 1), seeds, and numbers of evaluations. `random` is not Optuna's, and its points are not compared.
 
-`python -m tests.bench.search_samplers [--seeds N] [--evaluations N] [--sampler NAME …] [--table NAME …] [--kept FILE] [--piece-s S] [--played]`: all of it
-takes days of processor time, nearly all of them `gp`, of which 50 evaluations are a few hours (decision 0236). What `--kept` holds is not played again, so it may be stopped and go on, and be played in
-pieces; without it, `gp` goes on from what stands in the repository (decision 0236). `--played` tells of what there is, and plays no more of `gp`.
+`python -m tests.bench.search_samplers [--seeds N] [--evaluations N] [--sampler NAME …] [--table NAME …] [--results FILE] [--time-limit S] [--report-only]`: all of it
+takes days of processor time, nearly all of them `gp`, of which 50 evaluations are a few hours (decision 0236). What `--results` holds is not played again, so it may be stopped and go on, and be played in
+pieces; without it, `gp` goes on from what stands in the repository (decision 0236). `--report-only` tells of what there is, and plays no more of `gp`.
 """
 
 import argparse
@@ -53,9 +53,9 @@ def measure(report: Report) -> Figures:
         if is_taken(sampler, table)
     ]
     cheap, dear = ([job for job in jobs if (job.sampler == DEAR) is is_dear] for is_dear in (False, True))
-    kept = chosen.kept or PLAYED
-    outcomes = play_jobs(cheap, chosen.kept, chosen.piece_s)
-    outcomes += play_jobs(were_played(dear, kept) if chosen.played else dear, kept, chosen.piece_s)
+    kept = chosen.results or PLAYED
+    outcomes = play_jobs(cheap, chosen.results, chosen.time_limit)
+    outcomes += play_jobs(were_played(dear, kept) if chosen.report_only else dear, kept, chosen.time_limit)
     report.check("identical", True, all(each.is_identical is not False for each in outcomes))
     ratios: dict[str, dict[str, float]] = {}
     for sampler in samplers:
@@ -122,7 +122,7 @@ def _chosen() -> argparse.Namespace:
     )
     parser.add_argument("--sampler", action="append", choices=SAMPLERS)
     parser.add_argument("--table", action="append")
-    parser.add_argument("--played", action="store_true", help=f"play no more of {DEAR}")
+    parser.add_argument("--report-only", action="store_true", help=f"report the stored results of {DEAR}; run no more of it")
     return parser.parse_args()
 
 

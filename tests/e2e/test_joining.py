@@ -88,7 +88,7 @@ def test_who_may_not_join_is_told_why(platform: Platform, machines: Path) -> Non
     first = _join(platform, machines / "one")
     assert first.code == 3 and "the platform's address is not known" in first.err
     wrong = _join(platform, machines / "one", "--url", url, "--token", "nonsense")
-    assert wrong.code == 3 and "wrong, used, or has run out" in wrong.err
+    assert wrong.code == 3 and "invalid, already used or expired" in wrong.err
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         away = _join(

@@ -121,7 +121,7 @@ class Heartbeat:
     def _is_abandoned(self, runs: LocalRuns) -> bool:
         """Whether to end this worker, and with it a rented machine that costs money without a scheduler and runs."""
         silent_s = self._clock.monotonic() - self._last_contact_at
-        if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.workload):
+        if not is_abandoned(silent_s, self._settings.contact_timeout_s, runs.workload):
             return False
         _log.warning(
             "no contact with the scheduler and no runs here: the worker exits", silent_s=round(silent_s)

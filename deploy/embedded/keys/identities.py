@@ -54,7 +54,7 @@ def rotate_key(service: str, *, as_json: bool) -> None:
     options = own_options()
     if service not in SERVICES:
         raise Rejected(
-            "service_unknown", f"there is no service {service!r}", hint=f"one of {', '.join(SERVICES)}"
+            "service_unknown", f"unknown service {service!r}", hint=f"choose one of: {', '.join(SERVICES)}"
         )
     old = rotate_service(options.keys, service, SystemClock().now())
     state = load_state(options.home)

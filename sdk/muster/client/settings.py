@@ -102,10 +102,17 @@ def read_address(file: Path) -> Address:
     try:
         content = json.loads(file.read_text())
         return Address(str(content["url"]).rstrip("/"), str(content["token"]), str(file))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
         raise Rejected(
             "bad_client_file",
-            f"the file does not contain a url and a token ({type(error).__name__})",
+            f"client.json cannot be read: {error.strerror or error}",
+            place=str(file),
+            hint="make the file readable, or sign in again with `muster login URL`",
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise Rejected(
+            "bad_client_file",
+            "client.json is damaged: it must contain `url` and `token`",
             place=str(file),
             hint="sign in again with `muster login URL`, or start the platform again with `muster up`",
         ) from error

@@ -201,7 +201,12 @@ def _check_step(parameter: Int | Double) -> None:
     if parameter.count is not None:
         raise refusal("'count' and 'step' cannot be combined", "count", hint="remove one of them")
     if parameter.minval < parameter.maxval < parameter.minval + parameter.step:
-        raise refusal(f"the step ({parameter.step:g}) exceeds maxval ({parameter.maxval:g})", "step")
+        raise refusal(
+            f"minval + step ({parameter.minval + parameter.step:g}) exceeds maxval ({parameter.maxval:g}), "
+            "so only one value is left",
+            "step",
+            hint="lower the step, or raise maxval",
+        )
 
 
 def _is_power(base: float, exponent: float) -> bool:

@@ -84,8 +84,8 @@ class TrainingState:
     def load(self, folder: Path | None) -> dict[str, Json]:
         """Load the state from a checkpoint's folder and return the saved `progress`; without a folder, do nothing and return {}.
 
-        Call it last before training continues, so that random numbers continue as in the uninterrupted run. A rank that the saved
-        gang did not have keeps its own random numbers.
+        Call it after everything that draws random numbers, and before `trial.distribute`. Random numbers then continue as in the
+        uninterrupted run. A rank that the saved gang did not have keeps its own random numbers.
 
         Args:
             folder: Folder of the checkpoint, such as `trial.latest_checkpoint`.

@@ -115,13 +115,13 @@ class Trainer:
         return self._course.progress if self._course else START
 
     def train_step(self, model: nn.Module, batch: Any) -> torch.Tensor | Metrics:
-        """Return the loss of a batch; override it in a subclass."""
+        """Return the loss of a batch, or metrics with `loss`; override it in a subclass, or pass `train_step` to the constructor."""
         if self._train_step is None:
             raise _missing("train_step")
         return self._train_step(model, batch)
 
     def validate_step(self, model: nn.Module, batch: Any) -> torch.Tensor | Metrics:
-        """Return the metrics of a batch; override it in a subclass."""
+        """Return the metrics of a batch; override it in a subclass, or pass `validate_step` to the constructor."""
         if self._validate_step is None:
             raise _missing("validate_step")
         return self._validate_step(model, batch)

@@ -21,7 +21,7 @@ from services.gateway.platform.schema import (
 )
 from shared.filters.fields import Listing
 
-Notes = Annotated[str, Field(max_length=100_000, description="Markdown.")]
+Notes = Annotated[str, Field(max_length=100_000, description="Notes in Markdown.")]
 
 
 class ModelStage(StrEnum):

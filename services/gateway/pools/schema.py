@@ -174,7 +174,7 @@ class SetWorkspaceLimitRequest(Request):
         description="Guaranteed slots. The guarantees of all workspaces together cannot exceed the tenant's guarantee.",
     )
     maximum: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
-        default=None, description="Null: the tenant's maximum."
+        default=None, description="Null: up to the tenant's maximum."
     )
     weight: Weight = 1.0
 

@@ -10,8 +10,8 @@ from services.gateway.webhooks.core import PREFIX
 CLOUD_EVENTS, SLACK, ALERTMANAGER = "cloudevents", "slack", "alertmanager"
 FIRING = timedelta(hours=1)
 """How long an alert fires. Events are not repeated, so nothing resolves the alert."""
-_CRITICAL = {"experiment.error", "experiment.rejected", "checkpoint.corrupt"}
-_WARNING = {"trial.error", "checkpoint.abandoned"}
+_CRITICAL = {"experiment.error", "experiment.rejected", "checkpoint.corrupt", "budget.spent"}
+_WARNING = {"trial.error", "checkpoint.abandoned", "budget.warned"}
 _MOST_REASON = 300
 
 
@@ -46,6 +46,13 @@ def summary_of(event: dict[str, Any]) -> str:
         case "version":
             text = f"Version {resource.get('number')} of model '{resource.get('model_name')}' "
             text += f"moved to stage {resource.get('stage')}" if change == "staged" else f"was {change}"
+        case "budget":
+            workspace = resource.get("workspace")
+            budget = "monthly budget of " + (f"workspace '{workspace}'" if workspace else "the tenant")
+            if change == "warned":
+                text = f"{resource.get('percent', 80)} % of the {budget} is spent"
+            else:
+                text = f"The {budget} is spent: no new work starts in pools with a price"
         case _:
             return "This is a test event from a Muster webhook"
     reason = resource.get("reason")

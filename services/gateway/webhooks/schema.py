@@ -118,7 +118,7 @@ class EditWebhookRequest(WebhookRequest):
     events: EventNames = []
     labels: Labels = []
     lifted: Annotated[list[WebhookFilter], Field(max_length=4)] = Field(
-        default=[], description="Filters to remove."
+        default=[], description="Filters to clear."
     )
     enabled: bool | None = Field(
         default=None,

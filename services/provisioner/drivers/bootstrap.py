@@ -25,7 +25,7 @@ class Bootstrap:
         packages: Packages that pip installs if the image has no `muster` platform; empty: the image has it.
         python: The interpreter that has the platform, or that creates its environment.
         user: The unprivileged user that runs trials; created if it does not exist.
-        unheard_after_s: The machine shuts down after this time without control plane and without a run.
+        contact_timeout_s: The machine shuts down after this time without control plane and without a run.
         gives_up_after_s: The machine shuts down if its worker could not be started for this time, because nobody may
             know of it.
         environment: Further settings of the worker.
@@ -37,7 +37,7 @@ class Bootstrap:
     python: str = "python3"
     directory: str = "/var/lib/muster"
     user: str | None = "muster-trial"
-    unheard_after_s: float = 1800.0
+    contact_timeout_s: float = 1800.0
     gives_up_after_s: int = 1200
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -66,7 +66,7 @@ def worker_environment(bootstrap: Bootstrap, intent: Intent) -> dict[str, str]:
         "MUSTER_WORKER__SLOTS": str(kind.slots),
         "MUSTER_WORKER__KIND": kind.slot_kind,
         "MUSTER_WORKER__GATEWAY_URL": bootstrap.gateway_url,
-        "MUSTER_WORKER__UNHEARD_AFTER_S": f"{bootstrap.unheard_after_s:g}",
+        "MUSTER_WORKER__CONTACT_TIMEOUT_S": f"{bootstrap.contact_timeout_s:g}",
         "MUSTER_WORKER__CLOUD": bootstrap.cloud,
         "MUSTER_WORKER__USER": bootstrap.user,
         **bootstrap.environment,

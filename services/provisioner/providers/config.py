@@ -35,7 +35,7 @@ class Entry(BaseModel):
     python: str = "python3"
     directory: str = Field("/var/lib/muster", pattern=r"^/")
     user: str | None = "muster-trial"
-    unheard_after_s: float = Field(1800.0, gt=0)
+    contact_timeout_s: float = Field(1800.0, gt=0)
     gives_up_after_s: int = Field(1200, gt=0)
     environment: dict[str, str] = {}
 
@@ -58,7 +58,7 @@ class Entry(BaseModel):
             python=self.python,
             directory=self.directory,
             user=self.user,
-            unheard_after_s=self.unheard_after_s,
+            contact_timeout_s=self.contact_timeout_s,
             gives_up_after_s=self.gives_up_after_s,
             environment=self.environment,
         )

@@ -25,7 +25,7 @@ MOST_SORTED = 10_000
 def filter_page(
     term: LeaderTerm, behind: Iterable[QueuePosition], filter_: Filter[Field] | None, limit: int
 ) -> tuple[list[QueuePosition], QueuePosition | None]:
-    """Return the requests of a page that match the filter, in the order of service, and the key after which the
+    """Return the requests of a page that match the filter, in queue order, and the key after which the
     next page begins (None: it is the last)."""
     looked_at = limit if filter_ is None else LOOKED_AT
     near = nsmallest(looked_at + 1, behind)
@@ -55,7 +55,7 @@ def arrange(
             "too_many_values",
             f"the queue has {len(every)} requests; at most {MOST_SORTED} can be sorted",
             "sort",
-            "select one pool, or omit the sort: the queue is then listed in the order of service",
+            "select one pool, or omit the sort: the queue is then listed in queue order",
         )
     found = select(every, wanted, partial(_cell, term))
     page = found[: wanted.limit]

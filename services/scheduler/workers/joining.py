@@ -75,7 +75,9 @@ class Joining:
         spent = JoinToken(_hash(query.token), query.pool, query.worker, now)
         async with self.units.system() as unit:
             if not await spend_join_token(unit.connection, spent, query.worker, query.user_key, now):
-                raise Rejected("bad_join_token", "the join token is wrong, used, or has run out", "token")
+                raise Rejected(
+                    "bad_join_token", "the join token is invalid, already used or expired", "token"
+                )
             misfit = _misfit(query)
             if misfit is None:
                 await self._register(unit.connection, query, now)

@@ -127,7 +127,7 @@ async def test_a_machine_joins_with_a_join_token_only(gateway: Gateway, others: 
 
     def join(ask: Any, query: Join) -> Credentials:
         if query.token != "join-me":
-            raise Rejected("bad_join_token", "the join token is wrong, used, or has run out", "token")
+            raise Rejected("bad_join_token", "the join token is invalid, already used or expired", "token")
         return Credentials(worker=query.worker, jwt="j.w.t", nats_url="nats://x", expires_at=NOW)
 
     others.say(Join, join)

@@ -89,8 +89,8 @@ async def test_a_rented_worker_that_nobody_answers_ends_by_itself(
 ) -> None:
     heard, unheard = daemons("heard"), daemons("unheard")
     nowhere = {"MUSTER_NATS__URL": "nats://127.0.0.1:9"}
-    unheard.start(MUSTER_WORKER__UNHEARD_AFTER_S="1.5", **nowhere)
-    heard.start(MUSTER_WORKER__UNHEARD_AFTER_S="1.5")
+    unheard.start(MUSTER_WORKER__CONTACT_TIMEOUT_S="1.5", **nowhere)
+    heard.start(MUSTER_WORKER__CONTACT_TIMEOUT_S="1.5")
     assert await asyncio.to_thread(unheard.wait) == 0, "what started it may end the machine"
     assert "the worker exits" in (unheard.directory / "daemon.log").read_text()
     await eventually(lambda: "heard" in platform.observed)

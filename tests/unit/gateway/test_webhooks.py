@@ -203,3 +203,36 @@ def test_every_event_is_a_sentence_in_every_form(name: str) -> None:
     for form in ("cloudevents", "slack", "alertmanager"):
         kind, body = render_body(form, event)
         assert "json" in kind and json.loads(body)
+
+
+@pytest.mark.parametrize(
+    ("change", "percent", "workspace", "summary", "severity"),
+    [
+        ("warned", 80, "vision", "80 % of the monthly budget of workspace 'vision' is spent", "warning"),
+        ("warned", 80, None, "80 % of the monthly budget of the tenant is spent", "warning"),
+        (
+            "spent",
+            100,
+            "vision",
+            "The monthly budget of workspace 'vision' is spent: no new work starts in pools with a price",
+            "critical",
+        ),
+        (
+            "spent",
+            100,
+            None,
+            "The monthly budget of the tenant is spent: no new work starts in pools with a price",
+            "critical",
+        ),
+    ],
+)
+def test_budget_events_are_summarized_with_their_severity(
+    change: str, percent: int, workspace: str | None, summary: str, severity: str
+) -> None:
+    context = EventContext(workspace) if workspace else None
+    resource = {"workspace": workspace, "percent": percent, "per_month": 100.0, "spent": percent + 0.5}
+    event = cloud_event(TENANT, NOW, happening(f"budget.{change}", context, **resource))
+    assert summary_of(event) == summary
+    (alert,) = json.loads(render_body("alertmanager", event)[1])
+    assert alert["labels"]["severity"] == severity
+    assert alert["annotations"]["summary"] == summary

@@ -12,7 +12,7 @@ from services.provisioner.drivers.bootstrap import Bootstrap, script
 from tests.contract.machine_driver import an_intent, tokens
 
 PYTHON = """#!/bin/bash
-echo "$*|$MUSTER_WORKER__ID|$MUSTER_WORKER__JOIN_TOKEN|$MUSTER_WORKER__ADDRESS|$MUSTER_WORKER__POOL|$MUSTER_WORKER__UNHEARD_AFTER_S" >> $0.log
+echo "$*|$MUSTER_WORKER__ID|$MUSTER_WORKER__JOIN_TOKEN|$MUSTER_WORKER__ADDRESS|$MUSTER_WORKER__POOL|$MUSTER_WORKER__CONTACT_TIMEOUT_S" >> $0.log
 [ -e $0.fail ] && exit 1
 exit 0
 """
@@ -65,7 +65,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 
 def settings(host: Host) -> Bootstrap:
     return Bootstrap(
-        "https://muster.example", directory=str(host.path.parent / "it's here"), unheard_after_s=900.0
+        "https://muster.example", directory=str(host.path.parent / "it's here"), contact_timeout_s=900.0
     )
 
 

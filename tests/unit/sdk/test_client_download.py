@@ -112,7 +112,7 @@ def test_a_wrong_hash_leaves_no_directory_and_the_next_try_mends_it(store: Store
 
 def test_a_directory_in_use_is_left_alone(store: Store, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("precious")
-    with pytest.raises(Rejected, match="not empty"):
+    with pytest.raises(Rejected, match="not an empty directory"):
         fetch_into(tmp_path, Listing())
     assert held(tmp_path) == {"mine": b"precious"}
 

@@ -62,7 +62,7 @@ export default function InstancesTab() {
               <span className="number">{formatMoney(one.price_per_hour)} per hour, {formatMoney(one.cost)} so far</span>
             </span>
           )}
-          empty={<Empty icon="cluster" title={ended ? "No machines were rented yet" : "No rented machines now"}>Pools with a machine pool rent machines when trials wait and return them when they are idle.</Empty>}
+          empty={<Empty icon="cluster" title={ended ? "No machines were rented yet" : "No machines rented"}>A pool of rented machines rents when trials wait and returns idle machines. Create one with <code>muster pool create</code>.</Empty>}
         />
       )}
       {selected && <InstanceDialog instance={selected} onClose={() => setOpened(null)} />}

@@ -29,7 +29,7 @@ export function MapTab() {
   const trouble = pools.error ?? workers.error ?? running.error;
   if (trouble) return <Trouble error={trouble} retry={() => void Promise.all([pools.refetch(), workers.refetch(), running.refetch()])} />;
   if (pools.data === undefined || workers.data === undefined) return <Loading rows={8} />;
-  if (pools.data.items.length === 0) return <Empty icon="cluster" title="No pools yet">A pool groups machines with one scheduling policy. It is created when its first machine joins: run <code>muster worker join</code> on that machine.</Empty>;
+  if (pools.data.items.length === 0) return <Empty icon="cluster" title="No pools yet">A pool is a set of machines with one scheduling policy. Create one with <code>muster pool create</code>, or add a machine to a pool: run <code>muster worker token --pool default</code>, then <code>muster worker join</code> on the machine.</Empty>;
   const selected = workers.data.items.find((worker) => worker.id === opened);
   return (
     <>

@@ -103,7 +103,7 @@ function PackedCode({ packed }: { packed: Packed }) {
   return (
     <>
       <Files names={packed.files} bytes={packed.bytes} />
-      {secrets.length > 0 && <p className={css.lacking}>Not uploaded (version control or likely secrets): {listed(secrets)}. To include a file, add a line such as !{secrets[0]} to .musterignore, which replaces .gitignore.</p>}
+      {secrets.length > 0 && <p className={css.lacking}>Not uploaded (version control or likely secrets): {listed(secrets)}. To include a file, add <code>!{secrets[0]}</code> to .musterignore. Once that file exists, .gitignore no longer applies: copy its patterns.</p>}
       {ignored.length > 0 && <p className={css.note}>Not uploaded (ignore file): {listed(ignored)}.</p>}
     </>
   );

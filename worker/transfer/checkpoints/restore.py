@@ -156,11 +156,11 @@ def check_path(path: str) -> None:
         path.encode()
     except UnicodeEncodeError as error:
         raise Rejected(
-            "file_path", f"the file name {path!r} is no UTF-8; rename it", place=repr(path)
+            "file_path", f"the file name {path!r} is not valid UTF-8; rename it", place=repr(path)
         ) from error
     parts = path.split("/")
     if not path or path.startswith("/") or "\\" in path or any(part in ("", ".", "..") for part in parts):
-        raise Rejected("file_path", f"{path!r} is no path below a checkpoint", place=path)
+        raise Rejected("file_path", f"{path!r} must be a relative path inside the checkpoint", place=path)
 
 
 def _describe(restored: Restored) -> str:

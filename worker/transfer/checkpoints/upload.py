@@ -278,7 +278,7 @@ def list_files(folder: Path) -> tuple[FileEntry, ...]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise Rejected("checkpoint_entry", "a checkpoint holds regular files only", place=name)
+            raise Rejected("checkpoint_entry", "a checkpoint may contain only regular files", place=name)
         if path.is_file():
             check_path(name)
             sha256, size = hash_file(path)

@@ -128,7 +128,11 @@ class Checkpoints:
         self, number: int, step: int, directory: Path, metadata: Mapping[str, Json], parts: tuple[str, ...]
     ) -> None:
         if not parts or (len(parts) == 1 and not count_files(str(directory))):
-            raise Rejected("checkpoint_empty", f"the checkpoint of step {step} contains no files")
+            raise Rejected(
+                "checkpoint_empty",
+                f"the checkpoint of step {step} contains no files",
+                hint="write at least one file into the folder of the `with trial.checkpoint(step)` block",
+            )
         if self._channel is None:
             self._console.print_checkpoint(step, str(directory))
             return

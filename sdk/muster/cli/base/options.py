@@ -31,7 +31,9 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--config", metavar="KEY.PATH=VALUE", help="Override one key of the config. Repeatable."),
 ]
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Keep printing until it has ended.")]
+Follow = Annotated[
+    bool, typer.Option("--follow", "-f", help="Print new output until the experiment or trial ends.")
+]
 Rank = Annotated[int | None, typer.Option("--rank", min=0, help="Only this rank.")]
 Contains = Annotated[str | None, typer.Option("--contains", help="Only lines that contain this text.")]
 Stream = Annotated[

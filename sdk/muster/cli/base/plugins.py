@@ -12,10 +12,10 @@ PLUGINS = "muster.commands"
 KNOWN_HELP = {
     "up": "Start the platform on this machine.",
     "down": "Stop the platform on this machine.",
-    "status": "Show the platform's processes on this machine and their memory.",
+    "status": "Show the platform's processes on this machine, their health and memory.",
     "deadletters": "List, show, replay or drop dead letters: messages that no handler could process.",
     "prices": "Update the prices of rented machines in the catalogue.",
-    "keys": "Create the keys with which services and workers authenticate.",
+    "keys": "Create, rotate and revoke the keys of services and workers.",
     "database": "Set up or adopt the platform's database on your own Postgres server, or rotate its passwords.",
     "republish": "Have services publish the state of their entities again, for a new consumer.",
     "simulate": "Simulate a scheduling policy on a workload, in virtual time.",

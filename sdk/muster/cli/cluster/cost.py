@@ -17,7 +17,7 @@ _OWNER_KINDS = frozenset({"tenant", "experiment"})
 
 Key = StrEnum("Key", "day pool tenant experiment")
 By = Annotated[
-    list[Key] | None, typer.Option("--by", help="Split the cost by this key of the slots' users. Repeatable.")
+    list[Key] | None, typer.Option("--by", help="Group by day, pool, tenant or experiment. Repeatable.")
 ]
 Since = Annotated[str | None, typer.Option("--since", help=f"Start: {_DAY} By default 30 days ago.")]
 Until = Annotated[str | None, typer.Option("--until", help="End, as --since; by default today.")]

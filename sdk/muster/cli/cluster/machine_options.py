@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    Act = Callable[[str, dict[str, JsonValue]], None]
+
 FIELDS = (
     "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots",
     "falls_back", "moves_runs", "batching_window_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels",
@@ -24,7 +26,7 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         metavar="KIND",
-        help="Machine type, from `muster pool kinds`. Repeatable, in order of preference.",
+        help="Machine type, from `muster pool kinds`. Repeatable. The cheapest is rented first; with `--as-given`, the first given.",
     ),
 ]
 Zone = Annotated[
@@ -48,7 +50,12 @@ Reserve = Annotated[
 ]
 SpotShare = Annotated[
     float | None,
-    typer.Option("--spot-share", min=0, max=1, help="Maximum share of slots on spot machines, 0 to 1."),
+    typer.Option(
+        "--spot-share",
+        min=0,
+        max=1,
+        help="Maximum share of slots on spot machines, 0 to 1; a new pool has 0.",
+    ),
 ]
 OnDemand = Annotated[
     int | None,
@@ -64,7 +71,7 @@ MovesRuns = Annotated[
     bool | None,
     typer.Option(
         "--move-runs/--no-move-runs",
-        help="Move runs off spot machines (save and resume) when other machines are cheaper.",
+        help="In pools with spot machines, migrate runs to cheaper machines (save and resume there) once the savings outweigh the move.",
     ),
 ]
 BatchingWindow = Annotated[
@@ -77,12 +84,18 @@ BatchingWindow = Annotated[
 ]
 Idle = Annotated[
     str | None,
-    typer.Option("--idle-timeout", metavar="TIME", help="Idle time after which a machine is terminated."),
+    typer.Option(
+        "--idle-timeout",
+        metavar="TIME",
+        help="Idle time after which a machine is terminated; a new pool has 5m.",
+    ),
 ]
 Join = Annotated[
     str | None,
     typer.Option(
-        "--join-timeout", metavar="TIME", help="Time after which a machine that has not joined is terminated."
+        "--join-timeout",
+        metavar="TIME",
+        help="Time after which a machine that has not joined is terminated; a new pool has 20m.",
     ),
 ]
 Budget = Annotated[
@@ -90,8 +103,17 @@ Budget = Annotated[
 ]
 
 
-def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..., None]":
-    """Return a command with the options of a pool's definition; it calls `act` with the given fields and takes its help from `act`."""
+NewName = Annotated[
+    str, typer.Argument(metavar="POOL", help="Name of the new pool: letters, digits and . _ -")
+]
+
+
+def defining(act: "Act", argument: object = Name) -> "Callable[..., None]":
+    """Return a command with the options of a pool's definition; it calls `act` with the given fields and takes its help from `act`.
+
+    Args:
+        argument: Type of the argument that names the pool.
+    """
 
     def command(
         pool: Name,
@@ -137,6 +159,7 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
         act(pool, given)
 
     command.__doc__ = act.__doc__
+    command.__annotations__["pool"] = argument
     return command
 
 

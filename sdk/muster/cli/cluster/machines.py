@@ -1,5 +1,6 @@
 """`muster pool create`, `update` and `delete`, and `muster instance`: rented machines."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from muster.cli.base.command_classes import verb
 from muster.cli.base.options import Filter, PoolName, Sort
 from muster.cli.base.output import emit, facts, note, number, table
-from muster.cli.cluster.machine_options import FIELDS, defining
+from muster.cli.cluster.machine_options import FIELDS, NewName, defining
 from muster.cli.cluster.pools import Name, pools
 from muster.cli.cluster.render import machine_summary, pool_facts
 from muster.cli.command_table import NOUNS
@@ -34,7 +35,7 @@ Instance = Annotated[
 
 
 @verb(pools, "create")
-@defining
+@partial(defining, argument=NewName)
 def create_pool(pool: str, given: dict[str, Any]) -> None:
     """Create a pool of rented machines."""
     from muster.client import connect

@@ -108,7 +108,13 @@ def set_limit(
         int | None,
         typer.Option("--maximum", min=0, help="Maximum number of slots; by default all free slots."),
     ] = None,
-    weight: Annotated[float, typer.Option("--weight", help="Weight among siblings under fair share.")] = 1.0,
+    weight: Annotated[
+        float,
+        typer.Option(
+            "--weight",
+            help="Share relative to the other tenants, or to the other workspaces of the tenant, under fair_share.",
+        ),
+    ] = 1.0,
     own: Annotated[
         bool,
         typer.Option(

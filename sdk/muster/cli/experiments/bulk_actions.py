@@ -46,11 +46,11 @@ def act(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Apply one action to many experiments, by name or by filter."""
+    """Apply one action to many experiments, selected by number, id or filter."""
     from muster.client import connect
 
     if bool(experiments) == (filter_ is not None):
-        raise typer.BadParameter("name the experiments, or give a --filter")
+        raise typer.BadParameter("name experiments by number or id, or pass --filter")
     with connect() as client:
         if filter_ is None:
             found = client.bulk.act(action, experiments or ())

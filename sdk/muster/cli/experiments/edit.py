@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from muster.client.models import ExperimentBudget
 
 NO_LIMIT = "none"
-_LIMIT = f"New limit of the budget, or {NO_LIMIT} to remove it."
 
 
 def edit(
@@ -24,8 +23,17 @@ def edit(
     max_concurrent_trials: Annotated[
         int | None, typer.Option("--max-concurrent-trials", min=1, help="New maximum of concurrent trials.")
     ] = None,
-    slot_hours: Annotated[str | None, typer.Option("--slot-hours", help=_LIMIT)] = None,
-    cost: Annotated[str | None, typer.Option("--cost", help=_LIMIT)] = None,
+    slot_hours: Annotated[
+        str | None,
+        typer.Option("--slot-hours", help=f"New budget in slot-hours, or {NO_LIMIT} to remove it."),
+    ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            "--cost",
+            help=f"New budget in the currency of the pools' prices, or {NO_LIMIT} to remove it.",
+        ),
+    ] = None,
     deadline: Annotated[
         str | None,
         typer.Option(

@@ -41,9 +41,9 @@ def fetch_into(
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise Rejected(
             "directory_in_use",
-            "the directory is not empty",
+            "the target exists and is not an empty directory",
             place=str(directory),
-            hint="choose a new directory",
+            hint="choose a path that does not exist, or an empty directory",
         )
     download = _chosen(listing(), only)
     wanted = hashlib.sha256("\0".join(sorted(only)).encode()).hexdigest()[:8] if only else ""

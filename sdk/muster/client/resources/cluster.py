@@ -32,7 +32,7 @@ class Cluster(HandwrittenCluster):
         """Set how long the caller's tenant or a workspace keeps metrics and logs. Older data is deleted within an hour.
 
         Args:
-            workspace: Null: the whole tenant.
+            workspace: None: the whole tenant.
         """
         return self._transport.put(
             models.RetentionRule,
@@ -254,7 +254,7 @@ class Cluster(HandwrittenCluster):
 
         Args:
             tenant: Name of the tenant. Default: the caller's tenant.
-            workspace: Null: the limit applies to the whole tenant.
+            workspace: None: the limit applies to the whole tenant.
         """
         return self._transport.put(
             models.Limit,
@@ -283,7 +283,7 @@ class Cluster(HandwrittenCluster):
         Args:
             guaranteed: Guaranteed slots. The guarantees of all workspaces together cannot exceed the tenant's
                 guarantee.
-            maximum: Null: the tenant's maximum.
+            maximum: None: up to the tenant's maximum.
         """
         return self._transport.put(
             models.Limit,
@@ -311,7 +311,7 @@ class Cluster(HandwrittenCluster):
 
         Args:
             tenant: Name of the tenant. Default: the caller's tenant.
-            workspace: Null: the holder is the whole tenant.
+            workspace: None: the holder is the whole tenant.
         """
         return self._transport.post(
             models.Reservation,

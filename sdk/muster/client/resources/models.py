@@ -32,7 +32,7 @@ class Models(HandwrittenModels):
 
         Args:
             workspace: Workspace; by default `Uncategorized`.
-            notes: Markdown.
+            notes: Notes in Markdown.
             approvals: Number of approvals that a version needs to enter a stage, besides the requester.
         """
         return self._transport.post(
@@ -143,7 +143,7 @@ class Models(HandwrittenModels):
         """Register a saved checkpoint as the next version of a model.
 
         Args:
-            notes: Markdown.
+            notes: Notes in Markdown.
         """
         return self._transport.post(
             models.ModelVersion,

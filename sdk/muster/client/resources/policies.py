@@ -31,7 +31,7 @@ class Policies(APIResource):
         """Set the policy on experiment configs in a workspace or the whole tenant.
 
         Args:
-            workspace: Null: the whole tenant.
+            workspace: None: the whole tenant.
         """
         return self._transport.put(
             models.ConfigPolicy,

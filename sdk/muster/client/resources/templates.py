@@ -21,7 +21,7 @@ class Templates(APIResource):
         """Create a template: a partial config with a name that is unique in the tenant.
 
         Args:
-            workspace: Null: the whole tenant.
+            workspace: None: the whole tenant.
         """
         return self._transport.post(
             models.Template,

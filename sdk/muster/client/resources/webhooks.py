@@ -83,7 +83,7 @@ class Webhooks(APIResource):
 
         Args:
             form: One of cloudevents, slack or alertmanager.
-            lifted: Filters to remove. Any of events or labels.
+            lifted: Filters to clear. Any of events or labels.
             enabled: False: send nothing. Events that happen while the webhook is disabled are never sent.
         """
         return self._transport.patch(

@@ -79,7 +79,12 @@ async def change_password(call: Call, request: ChangePasswordRequest) -> Done:
     async with call.read() as connection:
         before = await store.load_password(connection, caller.user)
     if not await passwords.matches(before, request.old_password):
-        raise Rejected("wrong_password", "this is not your current password", "old_password")
+        raise Rejected(
+            "wrong_password",
+            "the current password is wrong",
+            "old_password",
+            "an administrator can set a new one: `muster user password NAME`",
+        )
     hashed = await passwords.hash(request.new_password)
     async with call.transaction() as unit:
         await _save_password(call, unit, caller.user, hashed)
