@@ -32,7 +32,10 @@ class PriorityNeverInverted(Invariant):
             if signal.for_trial is None or signal.because == "defragment":
                 continue
             self._judge_signal(
-                cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial], signal.because == "time_slice"
+                cluster,
+                cluster.runs[signal.run],
+                cluster.trials[signal.for_trial],
+                signal.because == "time_slice",
             )
         for number, grant in enumerate(planned.grants):
             trial = cluster.trials[grant.trial]

@@ -122,7 +122,9 @@ def _chosen() -> argparse.Namespace:
     )
     parser.add_argument("--sampler", action="append", choices=SAMPLERS)
     parser.add_argument("--table", action="append")
-    parser.add_argument("--report-only", action="store_true", help=f"report the stored results of {DEAR}; run no more of it")
+    parser.add_argument(
+        "--report-only", action="store_true", help=f"report the stored results of {DEAR}; run no more of it"
+    )
     return parser.parse_args()
 
 
