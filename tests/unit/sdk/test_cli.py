@@ -349,7 +349,7 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("verb", "said"),
     [
-        ("pause", "experiment 31 is asked to pause; state: paused"),
+        ("pause", "pausing experiment 31; state: paused"),
         ("archive", "experiment 31 is archived"),
     ],
 )

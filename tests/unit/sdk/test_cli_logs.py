@@ -9,7 +9,7 @@ from tests.unit.sdk.shell import ID, Shell
 @pytest.mark.parametrize(
     ("filters", "said"),
     [
-        ((), "the log is empty"),
+        ((), "the log is empty: the trial has printed nothing"),
         (("--rank", "3"), "no such lines in the log"),
         (("--since", "2h"), "no such lines in the log"),
         (("--until", "soon"), "'soon' is not a time"),

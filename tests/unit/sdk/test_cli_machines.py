@@ -97,7 +97,7 @@ def test_costs_are_summed(shell: Shell) -> None:
     }
     shell.answers["GET /v1/machine-costs"] = httpx.Response(200, json={"items": [row, row | {"cost": 2.0}]})
     shown = shell("cost", "--since", "2026-11-20")
-    assert "3.25 in all" in shown.err
+    assert "total 3.25" in shown.err
     assert shell.requests[-1].url.params["since"] == "2026-11-20"
 
 
@@ -114,7 +114,7 @@ def test_shares_of_the_cost_name_who_held_slots_and_what_stood_idle(shell: Shell
         ["vision", "6", "75%", "3.00"],
         ["idle", "2", "25%", "1.00"],
     ]
-    assert "4.00 in all" in shown.err
+    assert "total 4.00" in shown.err
     assert shell.requests[-1].url.params.get_list("by") == ["tenant"]
     by_pool = [one | {"tenant": None, "pool": "burst"} for one in (idle, held)]
     shell.answers["GET /v1/cost-shares"] = httpx.Response(

@@ -46,10 +46,10 @@ def test_a_plan_is_read_from_top_to_bottom(capsys: pytest.CaptureFixture[str]) -
         "trials 16 16",
         "stopped early 11 10 to 13",
         "reach epochs 3 2 1 to 3",
-        "epochs trained in all 1,400 1,200 to 1,800",
+        "total epochs 1,400 1,200 to 1,800",
         "slot-hours 11.7 10.0 to 15.0",
         "first trial starts after 90 s 0 s to 7 min",
-        "takes 2 h 00 min 50 min to 2.3 d",
+        "duration 2 h 00 min 50 min to 2.3 d",
         "costs 23.40 20.00 to 30.00",
     ):
         assert line in lines, line
@@ -72,6 +72,6 @@ def test_what_is_missing_for_more_is_said(capsys: pytest.CaptureFixture[str]) ->
     )
     said = capsys.readouterr()
     assert "this code has not run yet" in said.out and "nothing else runs or waits in the pool" in said.out
-    assert "takes" not in said.out and "Give --step-time for slot-hours, time and cost." in said.err
+    assert "duration" not in said.out and "Give --step-time for slot-hours, time and cost." in said.err
     show(Plan.model_validate({**PLAN, "cost": None}))
     assert "The price is unknown: give --price for the cost." in capsys.readouterr().err

@@ -69,6 +69,6 @@ export function QueueTab() {
 
 function ruleOf(order: string | undefined, mayMove: boolean): string {
   if (order === "priority") return `Scheduled by priority, then by submission.${mayMove ? " Drag a trial to change the priority of its experiment." : ""}`;
-  if (order === "fair_share") return "Scheduled by fair share: tenants, workspaces, users and experiments with the least usage go first. Priorities order the experiments of one user (muster queue priority).";
+  if (order === "fair_share") return "Scheduled by fair share: tenants, workspaces, users and experiments with the least usage go first. Priorities order the experiments of one user.";
   return "First come, first served. Priorities have no effect in this pool.";
 }

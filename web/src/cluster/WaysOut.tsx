@@ -22,7 +22,7 @@ export function WaysOut({ explanation, entry, onPriority }: WaysOutProps) {
     <section>
       <h3>Changes that would start it</h3>
       {ways.length === 0 ? (
-        <p className="muted">None of the changes that the scheduler tried would start it.</p>
+        <p className="muted">No single change to its priority, pool or slots would start it now. It starts when running trials end, or when you add a worker.</p>
       ) : (
         <ul className={css.ways}>
           {ways.map((way) => (

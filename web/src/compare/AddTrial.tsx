@@ -13,7 +13,7 @@ export function AddTrial({ onAdd }: { onAdd: (trials: string[]) => void }) {
         event.currentTarget.reset();
       }}
     >
-      <input name="trials" required pattern="\s*\d+\.\d+([\s,]+\d+\.\d+)*\s*" title="Trial names such as 31.4, separated by spaces or commas" aria-label="Trials to add, such as 31.4" placeholder="31.4" />
+      <input name="trials" required pattern="\s*\d+\.\d+([\s,]+\d+\.\d+)*\s*" title="Trial names such as 31.4, separated by spaces or commas" aria-label="Trials to add, such as 31.4" placeholder="trial, e.g. 31.4" />
       <Button type="submit" icon="plus">
         Add
       </Button>

@@ -71,7 +71,7 @@ function Cost({ experiment }: { experiment: ExperimentDetail }) {
   const isUnpriced = data && data.cost === 0 && data.unpriced_slot_seconds > 0;
   return (
     <Figure label="Cost" note={note}>
-      {isUnpriced ? <span title="The used slots have no price">unpriced</span> : formatMoney(data?.cost ?? 0)}
+      {isUnpriced ? <span title="The used slots have no price">no price set</span> : formatMoney(data?.cost ?? 0)}
     </Figure>
   );
 }

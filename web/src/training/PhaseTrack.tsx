@@ -75,7 +75,7 @@ export function PhaseKey({ phases = [], uploads = false }: PhaseKeyProps) {
         <i className={css.saved} /> checkpoint
       </span>
       <span>
-        <i className={css.again} /> begun again
+        <i className={css.again} /> restarted
       </span>
     </p>
   );

@@ -74,4 +74,4 @@ def _show_shares(found: "CostShares") -> None:
 def _show(columns: Sequence[str], rows: Sequence[Sequence[object]], whole: float) -> None:
     table(columns, rows, "no machines were rented in this period")
     if rows:
-        note("{} in all", f"{whole:,.2f}")
+        note("total {}", f"{whole:,.2f}")

@@ -43,7 +43,7 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
 
     with connect() as client:
         found = client.cluster.workers(pool, filter=filter_ or "", sort=sort or "").all()
-    columns = ("worker", "pool", "state", ">slots", ">used", "kind", "isolated user", "heartbeat", "labels")
+    columns = ("worker", "pool", "state", ">slots", ">used", "kind", "isolated", "heartbeat", "labels")
     rows = (
         (
             one.id,

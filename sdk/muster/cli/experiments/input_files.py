@@ -21,9 +21,7 @@ def read_source(config: Path) -> str:
         content = sys.stdin.buffer.read() if str(config) == STDIN else config.read_bytes()
         return content.decode()
     except OSError as error:
-        raise Rejected(
-            "config_missing", f"the config cannot be read: {error.strerror}", place=str(config)
-        ) from error
+        raise Rejected("config_missing", f"the config {config} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise Rejected(
             "invalid_yaml", f"the config is not UTF-8 (byte {error.start})", place=str(config)

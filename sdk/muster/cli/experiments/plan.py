@@ -109,13 +109,13 @@ def _rows(found: "Plan") -> "Iterator[tuple[str, PlanRange, Formatter]]":
     yield "  stopped early", found.stopped, _count
     for rung in found.rungs:
         yield f"  reach {found.unit} {rung.at:g}", rung.trials, _count
-    yield f"{_plural(found.unit)} trained in all", found.steps, _count
+    yield f"total {_plural(found.unit)}", found.steps, _count
     if found.slot_hours:
         yield "slot-hours", found.slot_hours, lambda hours: f"{hours:,.1f}" if hours >= 1 else f"{hours:.2g}"
     if found.waits_s and found.waits_s.high >= 1:
         yield "first trial starts after", found.waits_s, span
     if found.took_s:
-        yield "takes", found.took_s, span
+        yield "duration", found.took_s, span
         yield "ends if started now", found.took_s, _moment
     if found.cost:
         yield "costs", found.cost, lambda money: f"{money:,.2f}"

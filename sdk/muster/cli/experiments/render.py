@@ -22,7 +22,7 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("name", found.name),
         ("description", found.description),
         ("labels", ", ".join(found.labels)),
-        ("where", f"{found.workspace} / {found.project}"),
+        ("workspace / project", f"{found.workspace} / {found.project}"),
         ("owner", found.owner),
         ("state", found.state),
         ("warning" if found.state == "completed" and found.best is None else "reason", found.reason),

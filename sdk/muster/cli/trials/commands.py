@@ -88,7 +88,7 @@ def describe(trial: TrialName) -> None:
         "outcome",
         "reason",
         ">exit",
-        "charged",
+        "counts as restart",
         "labels",
         "workers",
         "granted",

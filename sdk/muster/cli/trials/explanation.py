@@ -52,7 +52,7 @@ def _until(moment: "datetime") -> str:
 def _held_by(found: "Explanation") -> str:
     named = [_named(one) for one in found.holders]
     if found.own_runs > len(named):
-        named.append(f"{found.own_runs - len(named)} more of yours ({_slots(found.own_slots)} in all)")
+        named.append(f"{found.own_runs - len(named)} more of yours ({_slots(found.own_slots)})")
     if found.other_runs:
         runs = "1 run" if found.other_runs == 1 else f"{found.other_runs} runs"
         named.append(f"{runs} of other tenants ({_slots(found.other_slots)})")

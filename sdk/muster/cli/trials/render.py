@@ -104,7 +104,11 @@ def sketch(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
 
 def no_lines(*filters: object) -> str:
     """Return the message for an empty log: filtered, or nothing written."""
-    return "no such lines in the log" if any(one is not None for one in filters) else "the log is empty"
+    return (
+        "no such lines in the log"
+        if any(one is not None for one in filters)
+        else "the log is empty: the trial has printed nothing"
+    )
 
 
 def print_log_line(line: "BaseModel") -> None:
