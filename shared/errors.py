@@ -55,6 +55,8 @@ _MALFORMED = Meaning("dead_letter", 400, "INVALID_ARGUMENT")
 BY_CODE = {
     "invalid_request": _MALFORMED,
     "invalid_json": _MALFORMED,
+    "duplicate_key": _MALFORMED,
+    "ambiguous_credentials": _MALFORMED,
     "unknown_field": _MALFORMED,
     "cursor_invalid": _MALFORMED,
     "too_deep": _MALFORMED,

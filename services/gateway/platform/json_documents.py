@@ -1,6 +1,8 @@
 """JSON documents of callers: limits on depth and size, merging, and error locations."""
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -8,6 +10,7 @@ from muster.errors import Rejected
 
 MAX_DEPTH = 64
 MAX_NODES = 200_000
+_MAX_QUOTED_CHARS = 40
 
 JsonObject = dict[str, JsonValue]
 
@@ -30,6 +33,37 @@ def check_document(document: JsonValue, place: str = "body") -> None:
         if nodes + len(below) > MAX_NODES:
             raise Rejected("too_many_values", f"the JSON contains more than {MAX_NODES} values", place)
         level = below
+
+
+def check_keys(text: str) -> None:
+    """Raise Rejected if an object in a valid JSON text has a key twice: parsers differ in which value they use."""
+    if not text.strip():
+        return
+    try:
+        document = json.loads(text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
+    except RecursionError:
+        raise Rejected("too_deep", f"the JSON is nested deeper than {MAX_DEPTH} levels", "body") from None
+    level: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
+    while level:
+        place, value = level.pop()
+        if isinstance(value, _Pairs):
+            seen: set[str] = set()
+            for key, below in value:
+                if key in seen:
+                    raise Rejected(
+                        "duplicate_key",
+                        f"the key {key[:_MAX_QUOTED_CHARS]!r} occurs twice in the same object",
+                        render_place((*place, key)),
+                        "send each key once",
+                    )
+                seen.add(key)
+                level.append(((*place, key), below))
+        elif isinstance(value, list):
+            level.extend(((*place, index), below) for index, below in enumerate(value))
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of an object, in their order."""
 
 
 def merge_patch(document: JsonObject, patch: JsonObject) -> JsonObject:

@@ -1,6 +1,7 @@
 """Sends HTTP POST requests to URLs of tenants: on the internet and in networks that the site allows. Internal addresses are refused, whatever a name resolves to."""
 
 import socket
+import unicodedata
 from collections.abc import Sequence
 from datetime import timedelta
 from types import TracebackType
@@ -13,6 +14,9 @@ from services.gateway.platform.outbound.addresses import Address, Network, is_na
 from services.gateway.platform.outbound.client import INTERNAL_ADDRESS, OutboundClient
 from services.gateway.webhooks.core import DeliveryAttempt
 from shared.errors import Rejected
+
+_CONTROL = frozenset({"Cc", "Cf", "Zl", "Zp"})
+"""Unicode categories of control and format characters and of line separators."""
 
 
 class WebhookPoster:
@@ -64,6 +68,10 @@ def check_url(url: str, networks: Sequence[Network]) -> URL:
     Raises:
         Rejected: the URL is malformed, contains a password, or has an internal IP address in any spelling as its host.
     """
+    if any(unicodedata.category(character) in _CONTROL for character in url):
+        raise _refused(
+            "a webhook URL cannot contain control characters such as line breaks", "percent-encode them"
+        )
     try:
         found = URL(url)
         host, port = found.host, found.explicit_port

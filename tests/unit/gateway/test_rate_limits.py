@@ -144,11 +144,11 @@ async def test_without_redis_half_passes(time: Time) -> None:
 async def test_attempts_to_sign_in_use_the_same_buckets(redis: FakeRedis, time: Time) -> None:
     one, other = replica(redis, time), replica(redis, time)
     for limiter in (one, other) * 5:
-        await limiter.attempt("account", "ada")
+        await limiter.attempt("source", "ada")
     with pytest.raises(LimitExceeded, match="too many sign-in attempts") as refused:
-        await one.attempt("account", "ada")
+        await one.attempt("source", "ada")
     assert refused.value.retry_after_s == pytest.approx(20.0)
     assert not any("ada" in key for key in redis.buckets), (
         "a name may be a secret that was typed into its field"
     )
-    await other.attempt("account", "bob")
+    await other.attempt("source", "bob")

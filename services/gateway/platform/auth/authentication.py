@@ -10,6 +10,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from muster.errors import Rejected
 from services.gateway.platform.auth.grants import AssignedRole, Binding, combine_bindings
 from services.gateway.platform.auth.permissions import ROLES, Permissions, parse_permissions
 from services.gateway.platform.auth.refusals import Unauthenticated
@@ -35,11 +36,22 @@ _log = structlog.get_logger()
 _BEARER = "Bearer "
 
 
-def read_bearer(header: str | None) -> str | None:
-    """Return the bearer token of an Authorization header; None for anything else."""
-    if header is None or not header.startswith(_BEARER):
+def read_bearer(headers: Sequence[str]) -> str | None:
+    """Return the bearer token of the Authorization headers; None without a header or for another scheme.
+
+    Raises:
+        Rejected: there is more than one header. A proxy may have checked another one than the gateway would use.
+    """
+    if len(headers) > 1:
+        raise Rejected(
+            "ambiguous_credentials",
+            f"the request has {len(headers)} Authorization headers; only one is allowed",
+            "Authorization",
+            "send one `Authorization: Bearer …` header",
+        )
+    if not headers or not headers[0].startswith(_BEARER):
         return None
-    return header[len(_BEARER) :].strip() or None
+    return headers[0][len(_BEARER) :].strip() or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,14 @@ _RETRY_REDIS_S = 1.0
 _MAX_LOCAL_BUCKETS = 10_000
 _REDIS = "asking redis; local limits apply"
 
-ATTEMPTS = {"account": Rate(1 / 20, 10.0), "address": Rate(0.5, 60.0)}
-"""Sign-in attempts for one account (ten at once, then three a minute) and from one address (sixty at once, then thirty a minute)."""
+ATTEMPTS = {
+    "address": Rate(0.5, 60.0),
+    "source": Rate(1 / 20, 10.0),
+    "source_slow": Rate(1 / 300, 40.0),
+    "account": Rate(1 / 60, 300.0),
+}
+"""Sign-in attempts from one address (sixty at once, then thirty a minute), from one address for one account (ten at once, then one in 20 s;
+after forty one in 5 min), and for one account from all addresses (three hundred at once, then one a minute)."""
 
 # Takes a token from each bucket, or from none if one is empty. Returns whether it did, and the tokens left in each.
 # Replicas share the clock of Redis.

@@ -204,9 +204,13 @@ async def _begin_session(call: Call, unit: Unit, subject: _Subject, tenant: str,
 async def check_attempts(call: Call, account: str | None) -> None:
     """Count an attempt by address and account. Raises Transient if there were too many, whether or not the account exists."""
     attempts = call.dependencies.sign_in.attempts
-    if call.address is not None:
-        await attempts.attempt("address", caller_key(call.address))
+    address = caller_key(call.address) if call.address is not None else ""
+    if address:
+        await attempts.attempt("address", address)
     if account is not None:
+        # In this order: an attempt that its source's limits refuse does not count against the account.
+        await attempts.attempt("source", f"{address}\0{account}")
+        await attempts.attempt("source_slow", f"{address}\0{account}")
         await attempts.attempt("account", account)
 
 

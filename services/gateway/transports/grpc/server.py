@@ -190,12 +190,9 @@ class Rpc:
         return self._dispatcher.admit(row, inputs.credentials, inputs.origin, named)
 
     def _inputs(self, context: Context, metadata: Metadata, **more: Any) -> Inputs:
-        last, bearer = dict(metadata), None
-        if "authorization" in last:
-            bearers = (read_bearer(value) for key, value in metadata if key == "authorization")
-            bearer = next((one for one in bearers if one), None)
+        last = dict(metadata)
         return Inputs(
-            bearer=bearer,
+            bearer=read_bearer([value for key, value in metadata if key == "authorization"]),
             certificates=_certificates(context),
             idempotency_key=last.get("idempotency-key"),
             if_match=last.get("if-match"),

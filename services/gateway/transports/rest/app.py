@@ -114,7 +114,7 @@ class Rest:
 
     async def _serve(self, request: web.Request, row: Operation[Any, Any]) -> web.StreamResponse:
         is_socket = row.stream == "server" and wants_socket(request)
-        bearer = read_bearer(request.headers.get("Authorization"))
+        bearer = read_bearer(request.headers.getall("Authorization", []))
         if bearer is None and is_socket:
             bearer = bearer_among(request.headers.get("Sec-WebSocket-Protocol", ""))
         sender = self._sender(request)

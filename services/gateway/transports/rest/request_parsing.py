@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from muster.errors import Rejected, Transient, describe_fault
-from services.gateway.platform.json_documents import check_document, render_place
+from services.gateway.platform.json_documents import check_document, check_keys, render_place
 from services.gateway.platform.lists.field_masks import FIELDS, Include, read_mask
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Request
@@ -78,6 +78,7 @@ def parse_body(model: type[Request], raw: bytes, path: dict[str, str]) -> Reques
     if not isinstance(document, dict):
         raise Rejected("invalid_json", "the body must be a JSON object", "body")
     check_document(document)
+    check_keys(raw.decode() or "{}")
     for name in path:
         if name in document:
             raise Rejected("invalid_request", "this field belongs in the path, not in the body", name)

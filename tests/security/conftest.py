@@ -1,0 +1,25 @@
+"""Fixtures of the attacks: the real servers and the gateway of the integration tests."""
+
+from tests.integration.conftest import (
+    nats_credentials,
+    nats_server,
+    postgres,
+    redis_server,
+    s3_server,
+    servers,
+    settings,
+)
+from tests.integration.gateway.conftest import api, gateway, others
+
+__all__ = [
+    "api",
+    "gateway",
+    "nats_credentials",
+    "nats_server",
+    "others",
+    "postgres",
+    "redis_server",
+    "s3_server",
+    "servers",
+    "settings",
+]
