@@ -164,6 +164,10 @@ INDEXES = (
     "CREATE INDEX deletion_open ON gateway.deletion (changed_at) WHERE ended_at IS NULL",
     "CREATE UNIQUE INDEX deletion_target ON gateway.deletion (target) WHERE ended_at IS NULL",
     "CREATE INDEX deletion_parent ON gateway.deletion (parent) WHERE parent IS NOT NULL",
+    # `Admin` next to `admin` would let one user pass for another.
+    "CREATE UNIQUE INDEX tenant_canonical_name ON gateway.tenant (lower(normalize(name, NFKC)))",
+    "CREATE UNIQUE INDEX account_canonical_name ON gateway.account (tenant, lower(normalize(name, NFKC)))",
+    "CREATE UNIQUE INDEX account_group_canonical_name ON gateway.account_group (tenant, lower(normalize(name, NFKC)))",
     "CREATE INDEX membership_account ON gateway.membership (account)",
     "CREATE INDEX role_binding_account ON gateway.role_binding (account)",
     "CREATE INDEX role_binding_group ON gateway.role_binding (account_group)",

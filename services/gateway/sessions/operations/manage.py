@@ -12,7 +12,7 @@ from services.gateway.platform.call_context import Call
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done, ListRequest
-from services.gateway.sessions.operations.signing_in import check_attempts
+from services.gateway.sessions.operations.signing_in import check_account_attempts
 from services.gateway.sessions.schema import (
     ChangePasswordRequest,
     Identity,
@@ -76,7 +76,7 @@ async def change_password(call: Call, request: ChangePasswordRequest) -> Done:
     if caller.user is None:
         raise Rejected("forbidden", "this token belongs to no user, so there is no password to change")
     check_password(request.new_password, caller.name, "new_password")
-    await check_attempts(call, str(caller.user))
+    await check_account_attempts(call, str(caller.user))
     async with call.read() as connection:
         before = await store.load_password(connection, caller.user)
     if not await passwords.matches(before, request.old_password):

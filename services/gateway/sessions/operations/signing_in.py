@@ -202,16 +202,21 @@ async def _begin_session(call: Call, unit: Unit, subject: _Subject, tenant: str,
 
 
 async def check_attempts(call: Call, account: str | None) -> None:
-    """Count an attempt by address and account. Raises Transient if there were too many, whether or not the account exists."""
-    attempts = call.dependencies.sign_in.attempts
-    address = caller_key(call.address) if call.address is not None else ""
-    if address:
-        await attempts.attempt("address", address)
+    """Count a sign-in attempt by address and account. Raises Transient if there were too many, whether or not the account exists."""
+    if call.address is not None:
+        await call.dependencies.sign_in.attempts.attempt("address", caller_key(call.address))
     if account is not None:
-        # In this order: an attempt that its source's limits refuse does not count against the account.
-        await attempts.attempt("source", f"{address}\0{account}")
-        await attempts.attempt("source_slow", f"{address}\0{account}")
-        await attempts.attempt("account", account)
+        await check_account_attempts(call, account)
+
+
+async def check_account_attempts(call: Call, account: str) -> None:
+    """Count an attempt for an account. Raises Transient if there were too many from this address or from all."""
+    attempts = call.dependencies.sign_in.attempts
+    source = f"{caller_key(call.address) if call.address is not None else ''}\0{account}"
+    # In this order: an attempt that its source's limits refuse does not count against the account.
+    await attempts.attempt("source", source)
+    await attempts.attempt("source_slow", source)
+    await attempts.attempt("account", account)
 
 
 def _logged(tenant: TenantId) -> TenantId:
