@@ -1,12 +1,15 @@
 """Reads a rank's stdout or stderr as lines. Neighbour: `logs` puts them into the journal."""
 
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from worker.core.line_splitter import Cut, LineWaits, cut_lines
 from worker.paths import RunPaths
+from worker.sandbox.trial_files import opened
 
 READ_BYTES = 128 * 1024
 LAST_BYTES = 16 * 1024
@@ -51,16 +54,8 @@ class OutputReader:
 
     def read(self, now: float, is_last: bool) -> tuple[Cut, bool]:
         """Return the next lines and whether more can be read at once; `now` in monotonic seconds. Confirm them with `take`."""
-        try:
-            size = self.output.path.stat().st_size
-            if size <= self.offset:
-                return Cut((), 0), False
-            if size != self._size:
-                self._size, self._grown_at = size, now
-            with self.output.path.open("rb") as source:
-                source.seek(self.offset)
-                data = source.read(READ_BYTES)
-        except OSError:
+        data = self._read_new(now)
+        if data is None:
             return Cut((), 0), False
         is_full = len(data) == READ_BYTES
         cut = cut_lines(data, is_last and not is_full, self._waits(now, is_full))
@@ -80,13 +75,22 @@ class OutputReader:
         """Return the end of the file."""
         return self._from(0, LAST_BYTES)
 
+    def _read_new(self, now: float) -> bytes | None:
+        """Return output after `offset`; None if there is none, or the file is missing or no regular file."""
+        with opened(self.output.path.parent, self.output.path.name) as file, suppress(OSError):
+            size = os.fstat(file).st_size if file is not None else 0
+            if file is None or size <= self.offset:
+                return None
+            if size != self._size:
+                self._size, self._grown_at = size, now
+            return os.pread(file, READ_BYTES, self.offset)
+        return None
+
     def _from(self, offset: int, limit: int) -> bytes:
-        try:
-            with self.output.path.open("rb") as source:
-                source.seek(max(offset, self.output.path.stat().st_size - limit))
-                return source.read(limit)
-        except OSError:
-            return b""
+        with opened(self.output.path.parent, self.output.path.name) as file, suppress(OSError):
+            if file is not None:
+                return os.pread(file, limit, max(offset, os.fstat(file).st_size - limit))
+        return b""
 
     def _waits(self, now: float, has_more: bool) -> LineWaits:
         """Return what to wait for; the end of a line that a read has split is available already."""

@@ -11,6 +11,7 @@ from muster import wire
 from muster.errors import Rejected
 from shared.messages.reports import Report, Validation
 from worker.journal.journal import BATCH_BYTES, Journal
+from worker.sandbox.trial_files import TrialFile
 
 RECORD_BYTES = BATCH_BYTES // 2
 """A larger record could not be sent, and would block all later ones."""
@@ -38,8 +39,8 @@ def make_record(point: wire.ReportFrame, validation: int) -> tuple[bytes, str | 
 def read_frames(unsent: Path) -> list[wire.Frame]:
     """Return the complete frames that a rank left in a file; none if it does not exist."""
     frames: list[wire.Frame] = []
-    with suppress(OSError, Rejected):
-        frames.extend(wire.Decoder(wire.RANK_FRAMES).feed(unsent.read_bytes()))
+    with suppress(OSError, Rejected), TrialFile(unsent.parent, unsent.name).open() as file:
+        frames.extend(wire.Decoder(wire.RANK_FRAMES).feed(file.read()))
     return frames
 
 

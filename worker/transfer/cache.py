@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from shared.messages.files import FileEntry
+from worker.sandbox.trial_files import TrialFile, link_trial_file
 from worker.transfer.cache_space import CacheSpace
 from worker.transfer.http import hash_file
 
@@ -37,12 +38,18 @@ class FileCache:
         self._space.drop(path)
         return False
 
-    def move_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
-        """Move a file into the cache; skip it if it is missing or too large."""
+    def link_in(self, tenant: UUID, entry: FileEntry, source: TrialFile) -> None:
+        """Link a trial's file into the cache; skip it if it is missing, was exchanged for a link, or is too large."""
         path = self._path(tenant, entry)
-        with suppress(OSError):
-            if not source.is_symlink() and self._space.admit(path, entry.size_bytes):
-                source.replace(path)
+        unfinished = path.with_suffix(f".{threading.get_ident()}")
+        try:
+            if self._space.admit(path, entry.size_bytes):
+                link_trial_file(source, unfinished)
+                unfinished.replace(path)
+        except OSError:
+            self._space.drop(path)
+        with suppress(OSError):  # left over if both names already are the same file
+            unfinished.unlink(missing_ok=True)
 
     def copy_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
         """Copy a file into the cache; skip it on a full disk."""

@@ -1,10 +1,11 @@
 """Measures the disk usage of a run, and enforces its limit."""
 
 import asyncio
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+from worker.sandbox.trial_files import walk
 
 LOOK_EVERY_S = 5.0
 _BLOCK_BYTES = 512
@@ -27,13 +28,9 @@ async def watch_limit(folder: Path, limit_bytes: int, on_over: Callable[[str], N
 
 def used_bytes(folder: Path) -> int:
     """Return the disk usage of a directory, without following links. Files that vanish meanwhile are not counted."""
-    total = 0
-    waiting = [folder]
-    while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    total += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
-    return total
+    with suppress(OSError):
+        return (
+            sum(entry.status.st_blocks for entry in walk(folder.parent, folder.name, is_strict=False))
+            * _BLOCK_BYTES
+        )
+    return 0

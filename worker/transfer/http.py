@@ -12,6 +12,7 @@ import aiohttp
 from muster.errors import Rejected, Transient
 from shared.messages.files import FileLink, PartLink
 from shared.telemetry import metrics
+from worker.sandbox.trial_files import TrialFile
 
 FILES_AT_ONCE = 4
 """Concurrent files of one checkpoint, in each direction; each holds a chunk or two in memory."""
@@ -54,11 +55,11 @@ class Transfer:
                 f"received {size} bytes that do not match the {size_bytes} announced", code="bad_bytes"
             )
 
-    async def put(self, link: FileLink, source: Path) -> None:
+    async def put(self, link: FileLink, source: TrialFile) -> None:
         """Upload a file. Raises as `get`; `content_refused` if the store does not accept these bytes."""
         await self._put(link.url, link.headers, _read(source, 0, link.size_bytes), link.size_bytes)
 
-    async def put_part(self, part: PartLink, source: Path) -> None:
+    async def put_part(self, part: PartLink, source: TrialFile) -> None:
         """Upload a part of a file. Raises as `get`."""
         await self._put(part.url, {}, _read(source, part.first, part.size_bytes), part.size_bytes)
 
@@ -90,8 +91,8 @@ def hash_file(path: Path) -> tuple[str, int]:
         return digest.hexdigest(), source.tell()
 
 
-async def _read(source: Path, first: int, size_bytes: int) -> AsyncIterator[bytes]:
-    with source.open("rb") as opened:
+async def _read(source: TrialFile, first: int, size_bytes: int) -> AsyncIterator[bytes]:
+    with source.open() as opened:
         opened.seek(first)
         left = size_bytes
         while left and (chunk := await asyncio.to_thread(opened.read, min(CHUNK, left))):

@@ -10,6 +10,7 @@ from prometheus_client import REGISTRY
 from muster.errors import Rejected, Transient
 from shared.messages.files import FileLink
 from tests.integration.worker.store import FakeStore
+from worker.sandbox.trial_files import TrialFile
 from worker.transfer.http import Transfer, new_session
 
 CONTENT = b"weights"
@@ -33,8 +34,8 @@ async def test_each_failed_request_counts_once(store: FakeStore, tmp_path: Path)
         transfer = Transfer(session)
         store.puts_refused.add("model")
         with pytest.raises(Transient):
-            await transfer.put(link, source)
-        await transfer.put(link, source)
+            await transfer.put(link, TrialFile(tmp_path, source.name))
+        await transfer.put(link, TrialFile(tmp_path, source.name))
         with pytest.raises(Rejected):
             await transfer.get(f"{store.url}/gone", target, DIGEST, len(CONTENT))
         with pytest.raises(Transient):

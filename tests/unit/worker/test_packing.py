@@ -15,6 +15,7 @@ from shared.clock import SystemClock
 from shared.ids import RunId
 from shared.messages.files import FileLink
 from shared.messages.media import CommitMedia, MediaCommitted, MediaTarget, SendMedia
+from worker.sandbox.trial_files import TrialFile
 from worker.transfer.media import events
 from worker.transfer.media.packing import Folders, Packed, Positions, pack
 from worker.transfer.media.sending import MediaDependencies, MediaSender
@@ -103,9 +104,11 @@ class Kept:
     async def send_media(self, request: SendMedia) -> MediaTarget:
         return MediaTarget(url="somewhere")
 
-    async def put(self, link: FileLink, source: Path) -> None:
-        assert source.stat().st_size == link.size_bytes, "a request that says more than comes would not end"
-        self.bodies.append(source.read_bytes())
+    async def put(self, link: FileLink, source: TrialFile) -> None:
+        with source.open() as file:
+            body = file.read()
+        assert len(body) == link.size_bytes, "a request that says more than comes would not end"
+        self.bodies.append(body)
 
     async def commit_media(self, request: CommitMedia) -> MediaCommitted:
         return MediaCommitted()

@@ -25,6 +25,7 @@ from shared.messages.checkpoints import (
 from shared.messages.files import FileEntry, FileLink, PartLink
 from tests.support.log_capture import captured_events
 from tests.support.waiting import eventually
+from worker.sandbox.trial_files import TrialFile
 from worker.transfer.checkpoints import upload as upload_module
 from worker.transfer.checkpoints.batching import BatchingRegistry
 from worker.transfer.checkpoints.upload import Announced, UploadEvents
@@ -84,14 +85,14 @@ class Platform:
             raise Transient("nobody answers wrq.v1.w-1.commit_many", retry_after_s=0.01)
         return [await self.commit(one) for one in request.commits]
 
-    async def put(self, link: FileLink, source: Path) -> None:
+    async def put(self, link: FileLink, source: TrialFile) -> None:
         if self.failing:
             raise Transient(self.failing, retry_after_s=0.01)
-        while source.name in self.held:
+        while Path(source.path).name in self.held:
             await asyncio.sleep(0.01)
-        self.puts.append(source.name)
+        self.puts.append(Path(source.path).name)
 
-    async def put_part(self, part: PartLink, source: Path) -> None:
+    async def put_part(self, part: PartLink, source: TrialFile) -> None:
         raise NotImplementedError
 
 

@@ -33,7 +33,7 @@ from worker.core.hang import (
     stack_of,
 )
 from worker.executors.interface import Processes
-from worker.sandbox.safe_open import opened
+from worker.sandbox.trial_files import opened
 
 NEVER = float("inf")
 DUMP_BYTES = 64 * 1024
@@ -81,7 +81,7 @@ class HangWatch:
     def _read_heartbeats(self, ranks: int, sessions: frozenset[int]) -> dict[int, Heartbeat]:
         """Return the heartbeats; ABSENT if the process in one is not of this run."""
         data = b""
-        with opened(self._folder / HEARTBEATS_FILE) as file:
+        with opened(self._folder, HEARTBEATS_FILE) as file:
             data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
         heartbeats = {}
         for rank, heartbeat in enumerate(read_heartbeats(data)):
@@ -106,7 +106,7 @@ class HangWatch:
 
     def _read_dump(self, rank: int) -> str:
         """Return the stacks that the rank wrote since the last check."""
-        with opened(self._folder / stacks_name(rank)) as file:
+        with opened(self._folder, stacks_name(rank)) as file:
             if file is None:
                 return ""
             end = os.fstat(file).st_size

@@ -21,7 +21,7 @@ from worker.journal.run_senders import profile_sender
 from worker.machine.gpu_utilization import Gpus
 from worker.paths import RunPaths
 from worker.ranks.launch.trial_file import spec_of
-from worker.sandbox.safe_open import opened
+from worker.sandbox.trial_files import opened
 from worker.store.records import StoredRun
 
 
@@ -112,7 +112,7 @@ class Profile:
             self.source.wake(urgent=False)
 
     def _read_timings(self, ranks: int) -> list[Timing]:
-        with opened(self._watch / TIMINGS) as file:
+        with opened(self._watch, TIMINGS) as file:
             return read_timings(os.pread(file, ranks * TIMING_BYTES, 0)) if file is not None else []
 
 

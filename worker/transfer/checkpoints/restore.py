@@ -16,6 +16,7 @@ from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
 from shared.runtime.cancelling import run_all
 from worker.connection.platform_connection import PlatformConnection
+from worker.sandbox.trial_files import TrialFile
 from worker.transfer.cache import FileCache
 from worker.transfer.http import FILES_AT_ONCE, Transfer
 
@@ -83,9 +84,9 @@ class Restorer:
         return None
 
     def keep(self, tenant: UUID, folder: Path, files: tuple[FileEntry, ...]) -> None:
-        """Move the files of an uploaded directory into the cache: a run that resumes here does not fetch them."""
+        """Cache the files of an uploaded directory and remove it: a run that resumes here does not fetch them."""
         for entry in files:
-            self._cache.move_in(tenant, entry, folder / entry.path)
+            self._cache.link_in(tenant, entry, file_of(folder, entry.path))
         shutil.rmtree(folder, ignore_errors=True)
 
     async def _ask(self, asked: Restore, timeout_s: float = ASK_S) -> Restored:
@@ -148,6 +149,11 @@ class Restorer:
                 await to_thread(self._cache.copy_in, tenant, link, target)
                 return True
         return False
+
+
+def file_of(checkpoint: Path, path: str) -> TrialFile:
+    """Return a file of a checkpoint's directory, which the trial may exchange: only the directory above it is the worker's."""
+    return TrialFile(checkpoint.parent, f"{checkpoint.name}/{path}")
 
 
 def check_path(path: str) -> None:

@@ -25,8 +25,9 @@ from shared.messages.checkpoints import (
 from shared.messages.files import FileEntry, FileLink, PartLink
 from shared.runtime import faults
 from shared.runtime.cancelling import run_all
-from worker.transfer.checkpoints.restore import check_path
-from worker.transfer.http import FILES_AT_ONCE, hash_file
+from worker.sandbox.trial_files import TrialEntry, TrialFile, hash_trial_file, walk
+from worker.transfer.checkpoints.restore import check_path, file_of
+from worker.transfer.http import FILES_AT_ONCE
 
 AFTER_PUT = faults.register("worker.after_put")
 FIRST_RETRY_S = 0.25
@@ -79,8 +80,8 @@ class BatchRegistry(Registry, Protocol):
 class UploadEvents:
     """Dependencies and callbacks of an upload: PUT requests, a flush of earlier reports, and events."""
 
-    put: Callable[[FileLink, Path], Awaitable[None]]
-    put_part: Callable[[PartLink, Path], Awaitable[None]]
+    put: Callable[[FileLink, TrialFile], Awaitable[None]]
+    put_part: Callable[[PartLink, TrialFile], Awaitable[None]]
     flush: Callable[[], None]
     on_settled: Callable[[Announced], None]
     on_waiting: Callable[[Announced, str], None]
@@ -207,7 +208,7 @@ class CheckpointUpload:
 
     async def _put(self, link: FileLink) -> None:
         check_path(link.path)
-        source = self.record.directory / link.path
+        source = file_of(self.record.directory, link.path)
         try:
             for part in link.parts:
                 if (link.path, part.first) not in self._sent:
@@ -272,25 +273,34 @@ def list_files(folder: Path) -> tuple[FileEntry, ...]:
     """Return every file of a checkpoint with size and hash, sorted by name.
 
     Raises:
-        Rejected: It contains a link or a device, or no file.
+        Rejected: It contains a link or a device, or no file, or a file changed while it was read.
     """
     entries = []
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise Rejected("checkpoint_entry", "a checkpoint may contain only regular files", place=name)
-        if path.is_file():
-            check_path(name)
-            sha256, size = hash_file(path)
-            entries.append(FileEntry(path=name, size_bytes=size, sha256=sha256))
+    for found in sorted(_walk_all(folder), key=lambda found: found.path.split("/")):
+        if not (found.is_file or found.is_folder):
+            raise Rejected(
+                "checkpoint_entry", "a checkpoint may contain only regular files", place=found.path
+            )
+        if found.is_file:
+            check_path(found.path)
+            sha256, size = hash_trial_file(file_of(folder, found.path))
+            entries.append(FileEntry(path=found.path, size_bytes=size, sha256=sha256))
     if not entries:
         raise Rejected("checkpoint_empty", f"{folder} holds no file")
     return tuple(entries)
 
 
+def _walk_all(folder: Path) -> list[TrialEntry]:
+    try:
+        return list(walk(folder.parent, folder.name, is_strict=True))
+    except FileNotFoundError:
+        reason = f"{folder} holds no file, or a folder in it was removed while it was listed"
+        raise Rejected("checkpoint_empty", reason) from None
+
+
 def _list_part(record: Announced) -> tuple[FileEntry, ...]:
     """As `list_files`; a worker may have no files if other workers have some."""
-    if record.parts and not any(record.directory.iterdir()):
+    if record.parts and not any(walk(record.directory.parent, record.directory.name, is_strict=True)):
         return ()
     return list_files(record.directory)
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from muster import wire
 from shared.messages.media import ITEMS_PER_PACK, MediaItem
-from worker.sandbox.safe_open import opened
+from worker.sandbox.trial_files import list_folder, opened
 from worker.transfer.media.events import event_files
 
 AIM_BYTES = 8 * 1024 * 1024
@@ -54,26 +54,31 @@ class Folders:
 
     def waiting_bytes(self, taken: Positions) -> int:
         """Return the number of bytes not packed yet, including incomplete records."""
-        waiting = sum(max(0, path.stat().st_size - taken.spool.get(path.name, 0)) for path in self.spooled())
+        waiting = sum(max(0, size - taken.spool.get(name, 0)) for name, size in self.spooled().items())
         for folder, prefix in self.events:
             for found in event_files(folder):
                 waiting += max(0, found.size - taken.events.get(prefix + found.path, 0))
         return waiting
 
-    def spooled(self) -> list[Path]:
-        """Return the ranks' spool files, oldest first."""
-        return sorted(path for path in self.spool.iterdir() if path.name.endswith(wire.SPOOL_SUFFIX))
+    def spooled(self) -> dict[str, int]:
+        """Return the sizes of the ranks' spool files by name, oldest first."""
+        found = list_folder(self.spool)
+        return {
+            one.path: one.status.st_size
+            for one in found
+            if one.is_file and one.path.endswith(wire.SPOOL_SUFFIX)
+        }
 
     def forget_taken(self, taken: Positions, *, is_over: bool) -> Positions:
         """Delete spool files that are completely packed and no longer written."""
         files = self.spooled()
-        newest = {_writer(path): path for path in files}
+        newest = {_writer(name): name for name in files}
         left = dict(taken.spool)
-        for path in files:
-            is_done = is_over or newest[_writer(path)] != path
-            if is_done and taken.spool.get(path.name, 0) >= path.stat().st_size:
-                path.unlink(missing_ok=True)
-                left.pop(path.name, None)
+        for name, size in files.items():
+            is_done = is_over or newest[_writer(name)] != name
+            if is_done and taken.spool.get(name, 0) >= size:
+                (self.spool / name).unlink(missing_ok=True)
+                left.pop(name, None)
         return Positions(spool=left, events=taken.events)
 
 
@@ -158,11 +163,11 @@ def pack(
 
 
 def _take_spool(folders: Folders, made: _Pack, on_refused: Callable[[str], None]) -> None:
-    for path in folders.spooled():
-        with opened(path) as file:
+    for name in folders.spooled():
+        with opened(folders.spool, name) as file:
             if file is None:
                 continue
-            offset, size = made.after.spool.get(path.name, 0), os.fstat(file).st_size
+            offset, size = made.after.spool.get(name, 0), os.fstat(file).st_size
             try:
                 for one in wire.read_spool(file, offset, size):
                     if made.is_full:
@@ -172,10 +177,10 @@ def _take_spool(folders: Folders, made: _Pack, on_refused: Callable[[str], None]
                     except ValueError as error:
                         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
                         on_refused(f"an invalid media item was skipped: {reason}")
-                    made.after.spool[path.name] = one.following
+                    made.after.spool[name] = one.following
             except ValueError:
-                on_refused(f"{path.name} was not written by Muster; the rest of it is skipped")
-                made.after.spool[path.name] = UNREADABLE
+                on_refused(f"{name} was not written by Muster; the rest of it is skipped")
+                made.after.spool[name] = UNREADABLE
 
 
 def _take_events(folders: Folders, made: _Pack) -> None:
@@ -205,6 +210,6 @@ def _read(file: int, start: int, size: int) -> Iterator[bytes]:
         yield chunk
 
 
-def _writer(path: Path) -> str:
+def _writer(name: str) -> str:
     """Return the id of the writing process."""
-    return path.name.removesuffix(wire.SPOOL_SUFFIX).rpartition("-")[2]
+    return name.removesuffix(wire.SPOOL_SUFFIX).rpartition("-")[2]

@@ -17,6 +17,7 @@ from shared.messages.files import FileLink
 from shared.messages.media import CommitMedia, MediaCommitted, MediaTarget, SendMedia
 from shared.runtime import faults
 from shared.runtime.outages import Outages
+from worker.sandbox.trial_files import TrialFile
 from worker.store.store import write_whole
 from worker.transfer.media.packing import Folders, Packed, Positions, pack
 
@@ -52,7 +53,7 @@ class Registry(Protocol):
 class MediaDependencies:
     """Dependencies of the sender: PUT requests, the clock, and a callback for refused media."""
 
-    put: Callable[[FileLink, Path], Awaitable[None]]
+    put: Callable[[FileLink, TrialFile], Awaitable[None]]
     clock: Clock
     on_refused: Callable[[str], None]
 
@@ -168,7 +169,7 @@ class MediaSender:
             try:
                 file = {"path": self._target.name, "size_bytes": size, "sha256": sha256}
                 link = FileLink(**file, url=target.url, headers=target.headers)
-                await self._needs.put(link, self._target)
+                await self._needs.put(link, TrialFile(self._target.parent, self._target.name))
             except Rejected as error:
                 if error.code != "content_refused":  # the URL expired: the next attempt brings a fresh one
                     raise Transient(str(error)) from error

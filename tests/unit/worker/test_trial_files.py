@@ -1,0 +1,115 @@
+"""What the worker opens of a trial: regular files beneath a folder, with openat2 and without."""
+
+import hashlib
+import os
+import resource
+from io import BufferedReader
+from pathlib import Path
+
+import pytest
+
+from muster.errors import Rejected
+from worker.sandbox import trial_files
+from worker.sandbox.trial_files import TrialFile, hash_trial_file, link_trial_file, list_folder, opened, walk
+
+
+@pytest.fixture(params=["openat2", "by parts"])
+def base(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of a run beside a secret, on a new kernel and on an old one."""
+    if request.param == "by parts":
+        monkeypatch.setattr(trial_files, "_has_openat2", lambda: False)
+    base = tmp_path / "run"
+    (base / "own/inner").mkdir(parents=True)
+    (base / "own/inner/file").write_text("mine")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/file").write_text("secret")
+    return base
+
+
+def test_an_own_file_is_read_at_any_depth(base: Path) -> None:
+    with TrialFile(base, "own/inner/file").open() as file:
+        assert file.read() == b"mine"
+    assert [found.path for found in walk(base, "own", is_strict=True)] == ["inner", "inner/file"]
+    assert [found.path for found in list_folder(base)] == ["own"]
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside/file", "own/../../outside/file", "{outside}/file", "own", "pipe", "gone"]
+)
+def test_nothing_outside_and_nothing_but_files_is_opened(base: Path, path: str) -> None:
+    os.mkfifo(base / "pipe")
+    path = path.format(outside=base.parent / "outside")
+    with pytest.raises(OSError), TrialFile(base, path).open():
+        pass
+    with opened(base, path) as file:
+        assert file is None
+
+
+@pytest.mark.parametrize("link", ["own/inner/link", "own/linked"])
+@pytest.mark.parametrize("target", ["file", "folder", "own", "descriptor"])
+def test_no_link_is_followed_in_any_part_of_a_path(base: Path, link: str, target: str) -> None:
+    with (base.parent / "outside/file").open() as held:
+        targets: dict[str, Path | str] = {
+            "file": base.parent / "outside/file",
+            "folder": base.parent / "outside",
+            "own": base / "own/inner",
+            "descriptor": f"/proc/self/fd/{held.fileno()}",
+        }
+        os.symlink(targets[target], base / link)
+        path = f"{link}/file" if target in ("folder", "own") else link
+        with pytest.raises(OSError), TrialFile(base, path).open():
+            pass
+    found = {one.path: one for one in walk(base, "own", is_strict=True)}
+    linked = found[link.removeprefix("own/")]
+    assert not (linked.is_file or linked.is_folder)
+    assert len(found) == 3, "nothing behind the link is listed"
+
+
+def test_a_linked_base_is_refused(base: Path) -> None:
+    (base / "linked").symlink_to(base.parent / "outside")
+    assert list_folder(base / "linked") == []
+    with pytest.raises(OSError):
+        list(walk(base, "linked", is_strict=True))
+    with pytest.raises(OSError), TrialFile(base / "linked", "file").open():
+        pass
+
+
+@pytest.mark.parametrize("change", ["grow", "exchange"])
+def test_a_file_that_changes_while_it_is_hashed_is_refused(
+    base: Path, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, digest = base / "own/inner/file", hashlib.file_digest
+
+    def meanwhile(source: BufferedReader, name: str) -> object:
+        made = digest(source, name)
+        if change == "grow":
+            with path.open("a") as file:
+                file.write("more")
+        else:
+            path.rename(path.with_name("before"))
+            path.write_text("mine")
+        return made
+
+    assert hash_trial_file(TrialFile(base, "own/inner/file"))[1] == 4
+    monkeypatch.setattr(hashlib, "file_digest", meanwhile)
+    with pytest.raises(Rejected, match="changed while it was read"):
+        hash_trial_file(TrialFile(base, "own/inner/file"))
+
+
+def test_the_linked_file_is_the_opened_one(base: Path) -> None:
+    link_trial_file(TrialFile(base, "own/inner/file"), base.parent / "kept")
+    assert (base.parent / "kept").samefile(base / "own/inner/file")
+    (base / "own/link").symlink_to(base.parent / "outside/file")
+    with pytest.raises(OSError):
+        link_trial_file(TrialFile(base, "own/link"), base.parent / "stolen")
+    assert not (base.parent / "stolen").exists()
+
+
+def test_deep_folders_are_listed_without_using_up_descriptors(base: Path) -> None:
+    depth, limits = 300, resource.getrlimit(resource.RLIMIT_NOFILE)
+    base.joinpath("own", *["d"] * depth).mkdir(parents=True)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (depth // 2, limits[1]))
+    try:
+        assert len(list(walk(base, "own", is_strict=True))) == depth + 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)

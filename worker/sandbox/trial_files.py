@@ -1,0 +1,241 @@
+"""The only way to the files that a trial owns: beneath a directory descriptor, no links, regular files only.
+
+A trial may exchange any of its files and folders at any time, so a path that was checked is not the path that is opened later. Callers
+name a `base`, a folder whose parents only the worker may change, and a path below it; the kernel resolves that path without leaving it.
+"""
+
+import ctypes
+import errno
+import functools
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path, PurePosixPath
+
+from muster.errors import Rejected
+
+_OPENAT2 = 437
+_RESOLVE = 0x08 | 0x04 | 0x02
+"""RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS."""
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = _FILE | os.O_DIRECTORY
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFile:
+    """A file at `path` below `base`."""
+
+    base: Path
+    path: str
+
+    def open(self) -> BufferedReader:
+        """Open the file for reading. Never blocks on a pipe.
+
+        Raises:
+            OSError: It is missing, reached through a link, or not a regular file.
+        """
+        with _opened_base(self.base) as base:
+            file = open_beneath(base, self.path)
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file", self.path)
+            return os.fdopen(file, "rb")
+        except BaseException:
+            os.close(file)
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class TrialEntry:
+    """A file or folder found by `walk`, below its start; `status` is its own, not a link target's."""
+
+    path: str
+    status: os.stat_result
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return stat.S_ISREG(self.status.st_mode)
+
+
+@contextmanager
+def opened(base: Path, path: str) -> Iterator[int | None]:
+    """Open a regular file for reading; yield None if it is missing or anything else."""
+    file = None
+    with suppress(OSError):
+        file = TrialFile(base, path).open()
+    if file is None:
+        yield None
+        return
+    with file:
+        yield file.fileno()
+
+
+def walk(base: Path, start: str, *, is_strict: bool) -> Iterator[TrialEntry]:
+    """Yield everything below the folder `start` of `base`, folders before their contents, without following links.
+
+    Two descriptors are open at a time, however deep the folders are.
+
+    Raises:
+        OSError: `start` cannot be opened, or with `is_strict` anything below it: without, that is left out.
+    """
+    with _opened_base(base) as descriptor:
+        root = open_beneath(descriptor, start, _FOLDER)
+    try:
+        waiting = [""]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                found = _entries(root, folder)
+            except OSError:
+                if is_strict:
+                    raise
+                continue
+            for entry in found:
+                yield entry
+                if entry.is_folder:
+                    waiting.append(entry.path)
+    finally:
+        os.close(root)
+
+
+def list_folder(folder: Path) -> list[TrialEntry]:
+    """Return what a folder of a run contains, sorted by name, without following links; nothing if it cannot be read."""
+    with suppress(OSError), _opened_base(folder) as descriptor:
+        return _entries(descriptor, "")
+    return []
+
+
+def hash_trial_file(file: TrialFile) -> tuple[str, int]:
+    """Return SHA-256 (hex) and size, reading the file once.
+
+    Raises:
+        Rejected: It changed while it was read.
+        OSError: It cannot be opened, or is not a regular file.
+    """
+    with file.open() as source:
+        before = _identity(source.fileno())
+        sha256 = hashlib.file_digest(source, "sha256").hexdigest()
+        size_bytes = source.tell()
+        with file.open() as again:
+            is_same = before == _identity(source.fileno()) == _identity(again.fileno())
+    if not is_same or size_bytes != before[2]:
+        raise Rejected(
+            "checkpoint_changed",
+            f"{file.path} changed while it was read: a checkpoint must not change after it was announced",
+            place=file.path,
+            hint="write all files inside `with trial.checkpoint(...)`, and close them before its end",
+        )
+    return sha256, size_bytes
+
+
+def link_trial_file(file: TrialFile, target: Path) -> None:
+    """Give a trial's file a second name `target`, without copying it. The trial's own name stays.
+
+    The link is made from the open descriptor, so that the linked file is the one that was checked to be regular and beneath `base`.
+
+    Raises:
+        OSError: The file cannot be opened or linked.
+    """
+    with file.open() as source:
+        descriptor = source.fileno()
+        # With a directory descriptor Python calls linkat with AT_SYMLINK_FOLLOW; without, link, which links the /proc entry itself.
+        os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
+
+
+def open_beneath(folder: int, path: str, flags: int = _FILE) -> int:
+    """Open `path` below an open folder; no part of it may be a link or lead out.
+
+    Raises:
+        OSError: The path is missing, leads through a link, or leaves the folder.
+    """
+    if not _has_openat2():
+        return _open_by_parts(folder, path, flags)
+    while True:
+        try:
+            return _openat2(folder, path, flags)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EINTR):
+                raise
+
+
+def _openat2(folder: int, path: str, flags: int) -> int:
+    how = _OpenHow(flags, 0, _RESOLVE)
+    name = ctypes.c_char_p(os.fsencode(path))
+    file: int = _libc.syscall(_OPENAT2, folder, name, ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how)))
+    if file < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), path)
+    return file
+
+
+@functools.cache
+def _has_openat2() -> bool:
+    """Whether the kernel is 5.6 or newer, and no seccomp filter of a container hides the call."""
+    root = os.open("/", _FOLDER)
+    try:
+        os.close(_openat2(root, ".", _FOLDER))
+    except OSError:
+        return False
+    finally:
+        os.close(root)
+    return True
+
+
+def _open_by_parts(folder: int, path: str, flags: int) -> int:
+    """Open each part of the path by itself, without following links."""
+    parts = PurePosixPath(path).parts
+    if path.startswith("/") or ".." in parts:
+        raise OSError(errno.EXDEV, "the path leaves its folder", path)
+    *folders, last = parts or (".",)
+    here = os.dup(folder)
+    try:
+        for part in folders:
+            below = os.open(part, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(last, flags, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+@contextmanager
+def _opened_base(base: Path) -> Iterator[int]:
+    descriptor = os.open(base, _FOLDER)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _entries(root: int, folder: str) -> list[TrialEntry]:
+    """Return what a folder below `root` contains, sorted by name, without entries that vanish meanwhile."""
+    found = []
+    descriptor = open_beneath(root, folder or ".", _FOLDER)
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    found.append(TrialEntry(path, entry.stat(follow_symlinks=False)))
+    finally:
+        os.close(descriptor)
+    return sorted(found, key=lambda entry: entry.path)
+
+
+def _identity(file: int) -> tuple[int, int, int, int]:
+    status = os.fstat(file)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
