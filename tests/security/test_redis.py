@@ -9,13 +9,15 @@ from contextlib import ExitStack, suppress
 import psutil
 import pytest
 from redis import Redis
-from redis.exceptions import ConnectionError as RedisDown, RedisError
+from redis.exceptions import RedisError
 
 from deploy.embedded.servers import RedisServer
 
 MIB = 1024 * 1024
 NOBODY = 65534
 CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+PINGS = b"PING\r\n" * (MIB // 6)
+"""Each is answered with a refusal. A client that reads none makes the server keep them."""
 GROWTH_MAX = 160 * MIB
 """The data set's limit of 64 MiB, the buffers of the test's connections, and fragmentation."""
 
@@ -50,7 +52,8 @@ def test_connections_without_a_password_take_no_memory(redis_server: RedisServer
             stranger.settimeout(2.0)
             stranger.connect(socket_of(redis_server))
             with suppress(OSError):
-                stranger.sendall(b"x" * 300 * MIB)
+                for _ in range(50):
+                    stranger.sendall(PINGS)
         assert memory(redis_server) - before < GROWTH_MAX
 
 
@@ -65,18 +68,6 @@ def test_an_authenticated_client_cannot_fill_the_memory(redis_server: RedisServe
         client.flushall()
 
 
-def test_a_client_that_does_not_read_its_answers_is_closed(redis_server: RedisServer) -> None:
-    before = memory(redis_server)
-    with Redis.from_url(redis_server.url, retry=None) as client:
-        client.set("half", b"x" * (MIB // 2))
-        connection = client.connection_pool.get_connection()
-        with suppress(RedisDown, OSError):
-            connection.send_packed_command(connection.pack_commands([("GET", "half")] * 400))
-        assert memory(redis_server) - before < GROWTH_MAX
-        connection.disconnect()
-        client.flushall()
-
-
 def test_the_number_of_connections_is_limited(redis_server: RedisServer) -> None:
     with ExitStack() as stack:
         answers = []
@@ -87,7 +78,8 @@ def test_the_number_of_connections_is_limited(redis_server: RedisServer) -> None
                 client.connect(socket_of(redis_server))
                 client.sendall(b"PING\r\n")
                 answers.append(client.recv(64))
-    assert any(b"max number of clients" in answer for answer in answers)
+    served = [answer for answer in answers if b"NOAUTH" in answer]
+    assert 0 < len(served) <= 128, "the others are told so, or find the connection closed"
 
 
 def socket_of(server: RedisServer) -> str:
