@@ -103,14 +103,14 @@ class Platform:
 
     def _servers(self) -> tuple[Daemon, ...]:
         options = self.options
-        nats, redis, *s3 = free_ports(2 + PORTS_NEEDED)
+        nats, *s3 = free_ports(1 + PORTS_NEEDED)
         servers: list[Daemon] = []
         if options.postgres_url is None:
             servers.append(PostgresServer(self.home))
         if options.nats_url is None:
             servers.append(NatsServer(self.home, nats, self.keys))
         if options.redis_url is None:
-            servers.append(RedisServer(self.home, redis))
+            servers.append(RedisServer(self.home))
         if options.s3 is None:
             servers.append(S3Server(self.home, tuple(s3), options.runs_niceness))
         return tuple(servers)

@@ -13,7 +13,7 @@ from minio import Minio
 from nats.js.errors import NotFoundError
 from redis.asyncio import Redis
 
-from deploy.embedded.servers import Home, PostgresServer
+from deploy.embedded.servers import Home, PostgresServer, RedisServer
 from deploy.embedded.servers.s3 import BUCKET
 from deploy.embedded.supervision.orphan_processes import find_marked
 from deploy.keys.directory import Keys
@@ -136,7 +136,7 @@ async def _messages(places: Places) -> AsyncIterator[tuple[str, bytes]]:
 
 
 async def _cached(places: Places) -> AsyncIterator[tuple[str, bytes]]:
-    async with Redis(port=places.ports["redis"][0], password=places.secret("redis-password")) as redis:
+    async with Redis.from_url(RedisServer(Home(places.home)).url) as redis:
         async for key in redis.scan_iter():
             match await redis.type(key):
                 case b"string":

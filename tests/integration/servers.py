@@ -74,7 +74,7 @@ class Servers:
 
     @cached_property
     def redis(self) -> RedisServer:
-        server = RedisServer(self.home, free_ports(1)[0])
+        server = RedisServer(self.home)
         self._start(server)
         return server
 

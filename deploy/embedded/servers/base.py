@@ -1,10 +1,14 @@
 """The base class of the platform's processes: prepare (may take seconds, any thread), start (main thread), ready, stop."""
 
+import hashlib
 import json
+import os
 import secrets
 import signal
+import stat
 import subprocess
 import sysconfig
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +22,7 @@ from muster.errors import Broken
 
 MARKER = "MUSTER_PART_OF"
 LAST_LINES, LAST_COLUMNS = 6, 300
+_SOCKET_PATH_MAX = 100
 
 StopSigns = Sequence[tuple[signal.Signals, float]]
 
@@ -209,6 +214,35 @@ def write_private(path: Path, text: str) -> None:
     path.touch(mode=0o600, exist_ok=True)
     path.chmod(0o600)
     path.write_text(text)
+
+
+def socket_directory(home: Home, server: str, socket_name: str) -> Path:
+    """Return the directory for a server's unix socket: in the platform's directory, or a shorter path if that exceeds the limit."""
+    path = home.root / f"run-{server}"
+    if len(str(path)) + len(socket_name) < _SOCKET_PATH_MAX:
+        return path
+    digest = hashlib.sha256(str(home.root).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"muster-{server}-{os.geteuid()}-{digest}"
+
+
+def private_directory(path: Path) -> None:
+    """Create a directory that only this process's user may enter.
+
+    Raises:
+        Broken: another user created it before, or it is a link.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise Broken(f"{path} belongs to another user or is a link; remove it, then start again")
+    path.chmod(0o700)
+
+
+def remove_from_temporary(directory: Path) -> None:
+    """Remove an empty socket directory if it is in the temporary directory."""
+    if directory.parent == Path(tempfile.gettempdir()):
+        with suppress(OSError):
+            directory.rmdir()
 
 
 def _short(line: str) -> str:

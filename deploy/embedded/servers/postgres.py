@@ -3,7 +3,6 @@
 It refuses to run as root and then runs as a system user.
 """
 
-import hashlib
 import os
 import pwd
 import shutil
@@ -11,20 +10,26 @@ import signal
 import socket
 import stat
 import struct
-import tempfile
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 from deploy.embedded.host.processes import Command, ProcessId, run_to_end
 from deploy.embedded.host.users import POSTGRES_USER, ensure_user
-from deploy.embedded.servers.base import Daemon, Home, StopSigns, plain_environment, write_private
+from deploy.embedded.servers.base import (
+    Daemon,
+    Home,
+    StopSigns,
+    plain_environment,
+    remove_from_temporary,
+    socket_directory,
+    write_private,
+)
 from muster.errors import Broken
 
 ADMINISTRATOR = "postgres"
 INITIALISE_TIMEOUT_S = 120.0
 _SOCKET_NAME = ".s.PGSQL.5432"
-_SOCKET_PATH_MAX = 100
 
 _SETTINGS: dict[str, str] = {
     "listen_addresses": "",
@@ -68,7 +73,7 @@ class PostgresServer(Daemon):
         super().__init__(home)
         self.password = home.secret("postgres-password")
         self.durable = durable
-        self.socket_directory = _socket_directory(home)
+        self.socket_directory = socket_directory(home, self.name, _SOCKET_NAME)
 
     @property
     def administrator_url(self) -> str:
@@ -123,9 +128,7 @@ class PostgresServer(Daemon):
     def clean(self) -> None:
         for name in (_SOCKET_NAME, f"{_SOCKET_NAME}.lock"):
             (self.socket_directory / name).unlink(missing_ok=True)
-        if self.socket_directory.parent == Path(tempfile.gettempdir()):
-            with suppress(OSError):
-                self.socket_directory.rmdir()
+        remove_from_temporary(self.socket_directory)
 
     def _initialise(self, data: Path, user: str | None) -> None:
         password = data.parent / ".postgres-password"
@@ -187,15 +190,6 @@ def _open_to(user: str, *owned: Path) -> None:
             mode = above.stat().st_mode
             if not mode & stat.S_IXOTH:
                 above.chmod(stat.S_IMODE(mode) | stat.S_IXOTH)
-
-
-def _socket_directory(home: Home) -> Path:
-    """Return a directory with a path short enough for a unix socket."""
-    path = home.root / "run-postgres"
-    if len(str(path)) + len(_SOCKET_NAME) < _SOCKET_PATH_MAX:
-        return path
-    digest = hashlib.sha256(str(home.root).encode()).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"muster-{os.geteuid()}-{digest}"
 
 
 def _remove_stale_lock(data: Path) -> None:
