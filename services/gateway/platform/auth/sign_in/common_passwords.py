@@ -1,6 +1,6 @@
 """The words that common passwords are made of, and the runs of keys that people type. From general knowledge of published lists."""
 
-COMMON_WORDS = frozenset(
+COMMON_PASSWORDS = frozenset(
     """
     aaron abcd abcdef abcdefg abcdefgh abcabc access account action adam adidas admin administrator adobe adrian airplane alabama alaska albert alex
     alexander alexandra alexis alice alicia allison alpha amanda amazon amber america american amsterdam anderson andrea andrew android angel angela

@@ -12,7 +12,7 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from argon2.low_level import ARGON2_VERSION
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.sign_in.common_passwords import COMMON_WORDS, KEY_RUNS
+from services.gateway.platform.auth.sign_in.common_passwords import COMMON_PASSWORDS, KEY_RUNS
 
 MIN_CHARS = 12
 MAX_CHARS = 512
@@ -85,7 +85,7 @@ def _is_common(text: str) -> bool:
     """Whether the text is digits, a run of keys or a common word, also if repeated, or with digits and punctuation around it."""
     stem = _AROUND.sub("", text)
     base = _NOT_ALPHABETIC.sub("", stem)
-    return not base or _unit(base) in COMMON_WORDS or _is_run(stem) or _is_run(_NOT_ALNUM.sub("", text))
+    return not base or _unit(base) in COMMON_PASSWORDS or _is_run(stem) or _is_run(_NOT_ALNUM.sub("", text))
 
 
 def _unit(text: str) -> str:
