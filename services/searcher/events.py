@@ -181,7 +181,7 @@ def _slots(resources: Resources) -> Slots:
         max=most,
         kind=resources.slot_kind,
         single_node=resources.is_single_node,
-        part=resources.slot_fraction,
+        fraction=resources.slot_fraction,
         required_labels=resources.required_labels,
         preferred_labels=resources.preferred_labels,
         excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
