@@ -142,7 +142,7 @@ def test_two_ranks_train_on_two_workers_and_leave_a_model(platform: Platform, tm
     )
     assert float(evaluated.stdout.split()[1]) > 0.5
     again = platform.muster("model", "download", "digits-e2e", str(target))
-    assert again.code == 3 and "not empty" in again.err
+    assert again.code == 3 and "not an empty directory" in again.err
 
 
 def test_a_crash_is_resumed_from_the_newest_checkpoint_without_a_doubled_value(platform: Platform) -> None:
