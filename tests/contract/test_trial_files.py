@@ -14,14 +14,14 @@ OWN = {
     "executors/process.py": "the warm parent's log",
     "executors/start_failures.py": "the warm parent's log",
     "journal/journal.py": "the journal",
-    "journal/logs.py": "the offsets beside the journal, and empty output files; by path also when an elastic run grows",
+    "journal/logs.py": "the offsets beside the journal",
     "machine/cgroups.py": "control groups",
     "machine/oom_kills.py": "control groups",
     "paths.py": "the daemon's lock",
     "ranks/launch/trial_file.py": "the trial file, before the trial starts",
     "runs/watching/hangs.py": "the file of heartbeats, before the trial starts",
     "runs/watching/profiling.py": "the file of timings, before the trial starts",
-    "sandbox/accounts.py": "folders that get their owner; by path also when an elastic run grows",
+    "sandbox/accounts.py": "folders that get their owner, before the trial starts",
     "sandbox/trial_files.py": "what trials own",
     "store/store.py": "the worker's records, and runs that are deleted",
     "transfer/cache.py": "the cache",
@@ -36,7 +36,7 @@ OWN = {
     "transfer/media/packing.py": "the pack that is sent",
     "transfer/media/sending.py": "the record of packs",
 }
-"""Modules that use paths, and what they use them for. Two still use paths of a running elastic trial."""
+"""Modules that use paths, and what they use them for."""
 PATH_METHODS = {
     "read_bytes",
     "read_text",

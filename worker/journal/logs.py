@@ -17,6 +17,8 @@ from shared.runtime.outages import Outages
 from worker.core.line_splitter import Level, cut_lines, find_error, guess_level
 from worker.journal.journal import Journal
 from worker.journal.output_reader import Output, OutputReader, Stream
+from worker.sandbox.accounts import Account
+from worker.sandbox.trial_files import TrialFile, create_trial_file
 
 POLL_S = 0.25
 READS_PER_POLL = 4
@@ -65,16 +67,21 @@ class LogTail:
         self._remarks: dict[str, datetime] = {}
         self.is_done = False
 
-    def follow(self, outputs: Iterable[Output]) -> None:
+    def follow(self, outputs: Iterable[Output], account: Account | None) -> None:
         """Follow the outputs of additional ranks. A file of an earlier rank with the same number is continued."""
         known = {reader.output.key for reader in self._readers}
-        self._readers += [OutputReader(output, 0) for output in outputs if output.key not in known]
-        self.make_files()
+        added = [OutputReader(output, 0) for output in outputs if output.key not in known]
+        self._readers += added
+        for reader in added:
+            try:
+                _create(reader.output, account)
+            except OSError as error:  # a running training must not end for this
+                self.warn(f"the output file of rank {reader.output.rank} could not be created: {error}")
 
-    def make_files(self) -> None:
+    def make_files(self, account: Account | None) -> None:
         """Create the output files, so that a rank can write even if the disk has no space for new files."""
         for reader in self._readers:
-            reader.output.path.touch()
+            _create(reader.output, account)
 
     def last_error(self, rank: int) -> str:
         """Return the error of a rank's last traceback; empty without one."""
@@ -221,3 +228,7 @@ class LogTail:
         with suppress(OSError):
             temporary.write_text(json.dumps({"offsets": offsets, "number": self._journal.last}))
             temporary.replace(self._offsets_path)
+
+
+def _create(output: Output, account: Account | None) -> None:
+    create_trial_file(TrialFile(output.path.parent, output.path.name), account)

@@ -18,7 +18,7 @@ class Account:
     group: int
 
     def own(self, paths: RunPaths) -> None:
-        """Give the run's directories to this user."""
+        """Give the run's directories to this user. By path: only before the first process of the trial starts."""
         paths.root.chmod(0o711)
         for folder in (
             paths.code,

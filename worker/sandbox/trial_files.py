@@ -17,6 +17,7 @@ from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
 from muster.errors import Rejected
+from worker.sandbox.accounts import Account
 
 _OPENAT2 = 437
 _RESOLVE = 0x08 | 0x04 | 0x02
@@ -140,6 +141,25 @@ def hash_trial_file(file: TrialFile) -> tuple[str, int]:
             hint="write all files inside `with trial.checkpoint(...)`, and close them before its end",
         )
     return sha256, size_bytes
+
+
+def create_trial_file(file: TrialFile, account: Account | None) -> None:
+    """Create an empty file unless it exists, and give it to the trial's user.
+
+    Raises:
+        OSError: The disk is full, or the file is a link, has a second name, or is not a regular file.
+    """
+    with _opened_base(file.base) as base:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        created = os.open(file.path, flags, 0o644, dir_fd=base)
+    try:
+        status = os.fstat(created)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+            raise OSError(errno.EINVAL, "not a regular file with one name", file.path)
+        if account is not None:
+            os.fchown(created, account.user, account.group)
+    finally:
+        os.close(created)
 
 
 def link_trial_file(file: TrialFile, target: Path) -> None:

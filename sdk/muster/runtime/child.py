@@ -2,11 +2,13 @@
 
 import atexit
 import builtins
+import errno
 import gc
 import io
 import os
 import runpy
 import signal
+import stat
 import sys
 import threading
 import traceback
@@ -56,9 +58,13 @@ def become_rank(launch: Launch) -> NoReturn:
 
 
 def _redirect(stdout: str, stderr: str) -> None:
+    # The process is still root, and an earlier process of the trial may have replaced a file.
+    output = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
     for descriptor, path in ((0, os.devnull), (1, stdout), (2, stderr)):
-        flags = os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        opened = os.open(path, flags, 0o644)
+        opened = os.open(path, os.O_RDONLY if descriptor == 0 else output, 0o644)
+        status = os.fstat(opened)
+        if descriptor > 0 and (not stat.S_ISREG(status.st_mode) or status.st_nlink != 1):
+            raise OSError(errno.EINVAL, "not a regular file with one name", path)
         os.dup2(opened, descriptor)
         if opened > 2:
             os.close(opened)

@@ -10,7 +10,16 @@ import pytest
 
 from muster.errors import Rejected
 from worker.sandbox import trial_files
-from worker.sandbox.trial_files import TrialFile, hash_trial_file, link_trial_file, list_folder, opened, walk
+from worker.sandbox.accounts import Account
+from worker.sandbox.trial_files import (
+    TrialFile,
+    create_trial_file,
+    hash_trial_file,
+    link_trial_file,
+    list_folder,
+    opened,
+    walk,
+)
 
 
 @pytest.fixture(params=["openat2", "by parts"])
@@ -103,6 +112,34 @@ def test_the_linked_file_is_the_opened_one(base: Path) -> None:
     with pytest.raises(OSError):
         link_trial_file(TrialFile(base, "own/link"), base.parent / "stolen")
     assert not (base.parent / "stolen").exists()
+
+
+@pytest.mark.parametrize("attack", ["link", "second name", "pipe", "folder"])
+def test_a_created_file_is_no_other_file(base: Path, attack: str) -> None:
+    out, outside = base / "own" / "0.stdout", base.parent / "outside" / "file"
+    before = outside.stat()
+    match attack:
+        case "link":
+            out.symlink_to(outside)
+        case "second name":
+            out.hardlink_to(outside)
+        case "pipe":
+            os.mkfifo(out)
+        case "folder":
+            out.mkdir()
+    with pytest.raises(OSError):
+        create_trial_file(TrialFile(base / "own", "0.stdout"), Account(65534, 65534))
+    after = outside.stat()
+    assert (after.st_uid, after.st_mtime_ns) == (before.st_uid, before.st_mtime_ns)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_created_file_belongs_to_the_trial_and_keeps_its_content(base: Path) -> None:
+    file = TrialFile(base / "own", "0.stdout")
+    create_trial_file(file, None)
+    (base / "own/0.stdout").write_text("output")
+    create_trial_file(file, Account(65534, 65534))
+    assert ((base / "own/0.stdout").stat().st_uid, (base / "own/0.stdout").read_text()) == (65534, "output")
 
 
 def test_deep_folders_are_listed_without_using_up_descriptors(base: Path) -> None:

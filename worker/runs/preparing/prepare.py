@@ -72,7 +72,7 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
                 log=lambda text: context.tail.log(text, "warning"),
             )
     write_trial_file(paths, allocation, context.run, tools.machine, latest)
-    context.tail.make_files()
+    context.tail.make_files(tools.machine.account)
     make_heartbeat_file(paths.watch, context.run.gang.assignment.ranks)
     if context.profile:
         make_timing_file(paths.watch, context.run.gang.assignment.ranks)
