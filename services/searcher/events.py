@@ -151,7 +151,7 @@ def _spec(submission: Submission, config: ExperimentConfig, trial: TrialRecord) 
         metric=searcher.metric,
         smaller_is_better=searcher.smaller_is_better,
         time_metric=time_metric(config),
-        slots=_slots(resources),
+        slots=slots_of(resources),
         pool=PoolName(resources.resource_pool or "default"),
         share=QueueShare(priority=resources.priority, weight=resources.weight, max_slots=resources.max_slots),
         max_restarts=config.max_restarts,
@@ -174,7 +174,8 @@ def _spec(submission: Submission, config: ExperimentConfig, trial: TrialRecord) 
     )
 
 
-def _slots(resources: Resources) -> Slots:
+def slots_of(resources: Resources) -> Slots:
+    """Return the slots that a trial requests, as its config states them."""
     least, most = resources.slot_range
     return Slots(
         min=least,
