@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -166,7 +167,7 @@ async def test_services_and_workers_go_over_to_other_keys_and_the_former_count_n
         ("w-1", worker),
         ("w-2", renewed),
     ):
-        assert await _is_let_in(own_server, identity, credentials), (identity, credentials)
+        await eventually(partial(_is_let_in, own_server, identity, credentials))
     async with connected(own_server, "registry", kept) as before:
         assert retire(keys.directory, now) and not retire(keys.directory, now)
         _read_again(own_server)
