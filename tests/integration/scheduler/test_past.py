@@ -82,7 +82,7 @@ def averages(history: UsageHistory) -> dict[tuple[object, ...], float]:
     return {path: float(past.at(integral) / present) for path, past in history.pasts.items()}
 
 
-async def test_holdings_go_when_nobody_can_ask_for_them_any_more(database: Database) -> None:
+async def test_usage_entries_go_when_nobody_can_ask_for_them_any_more(database: Database) -> None:
     await hold(database)
     async with database.system() as connection:
         assert await drop_usage_entries(connection, NOW - HOUR) is False

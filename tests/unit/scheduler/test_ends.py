@@ -169,7 +169,7 @@ def test_uncharged_ends_back_off_and_the_last_one_names_the_cause() -> None:
     ]
 
 
-def test_progress_starts_the_count_of_fruitless_ends_again() -> None:
+def test_progress_restarts_the_count_of_runs_without_progress() -> None:
     world = World()
     world.want(1)
     for attempt in range(3 * MAX_RUNS_WITHOUT_PROGRESS):

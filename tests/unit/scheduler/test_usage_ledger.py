@@ -171,7 +171,7 @@ def _held_by_lost(world: World) -> set[object]:
     }
 
 
-def test_a_holding_costs_what_its_pools_machines_cost_when_it_began() -> None:
+def test_a_usage_entry_costs_what_its_pools_machines_cost_when_it_began() -> None:
     kept = books(a=4)
     pool = kept.world.cluster.pools[POOL]
     kept.world.cluster.put_pool(replace(pool.policy, price_per_slot_hour=2.5))

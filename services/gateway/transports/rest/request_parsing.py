@@ -78,7 +78,7 @@ def parse_body(model: type[Request], raw: bytes, path: dict[str, str]) -> Reques
     if not isinstance(document, dict):
         raise Rejected("invalid_json", "the body must be a JSON object", "body")
     check_document(document)
-    check_keys(raw.decode() or "{}")
+    check_keys(raw.decode())
     for name in path:
         if name in document:
             raise Rejected("invalid_request", "this field belongs in the path, not in the body", name)
