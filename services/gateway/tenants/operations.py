@@ -38,7 +38,12 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
         connection, now = unit.connection, unit.now
         expires_at = now + timedelta(seconds=request.ttl_s)
         if not await access.ensure_tenant(connection, tenant, request.name, now):
-            raise Conflict("tenant_exists", f"a tenant named {request.name} already exists", "name")
+            raise Conflict(
+                "tenant_exists",
+                f"a tenant named {request.name} already exists (upper and lower case count as equal)",
+                "name",
+                "choose another name",
+            )
         account = await first_account.ensure_first_account(connection, tenant, (ADMIN,), now)
         secret = await _insert_token(
             call, connection, tenant, account, first_account.FIRST_ACCOUNT, expires_at

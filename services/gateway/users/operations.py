@@ -55,7 +55,12 @@ async def create_user(call: Call, request: CreateUserRequest) -> User:
             return User.model_validate(earlier.response)
         values = {"tenant": call.tenant, "id": user_id, "created_at": unit.now, **request.model_dump()}
         if not await store.insert_account(unit.connection, values | {"kind": str(request.kind)}):
-            raise Conflict("user_exists", f"a user named {request.name} already exists", "name")
+            raise Conflict(
+                "user_exists",
+                f"a user named {request.name} already exists (upper and lower case count as equal)",
+                "name",
+                "choose another name",
+            )
         user = User.model_validate(values | {"groups": []})
         call.set_audit_fields(after=user)
         await remember(call, unit.connection, user)
@@ -140,7 +145,12 @@ async def create_group(call: Call, request: CreateGroupRequest) -> Group:
             return Group.model_validate(earlier.response)
         values = {"tenant": call.tenant, "id": group_id, "created_at": unit.now, **request.model_dump()}
         if not await store.insert_group(unit.connection, values):
-            raise Conflict("group_exists", f"a group named {request.name} already exists", "name")
+            raise Conflict(
+                "group_exists",
+                f"a group named {request.name} already exists (upper and lower case count as equal)",
+                "name",
+                "choose another name",
+            )
         group = Group.model_validate(values | {"members": 0})
         call.set_audit_fields(after=group)
         await remember(call, unit.connection, group)
