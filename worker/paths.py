@@ -67,6 +67,31 @@ class RunPaths:
         return self.root / "tensorboard"
 
     @property
+    def temporary(self) -> Path:
+        """The run's /tmp."""
+        return self.root / "tmp"
+
+    @property
+    def place(self) -> Path:
+        """An empty folder, over which the root of the run's sandbox is mounted."""
+        return self.root / "sandbox"
+
+    @property
+    def link(self) -> Path:
+        """The folder of the socket on which the daemon listens to the run's ranks."""
+        return self.root / "link"
+
+    @property
+    def socket(self) -> Path:
+        return self.link / "ranks.sock"
+
+    @property
+    def folders_of_trial(self) -> tuple[Path, ...]:
+        """Folders that ranks write to; their user owns them, and the file `unsent`."""
+        first = (self.code, self.home, self.temporary, self.checkpoints, self.logs)
+        return (*first, self.watch, self.spool, self.tensorboard)
+
+    @property
     def media(self) -> Path:
         """The record of sent media, and the pack being sent."""
         return self.root / "media"
@@ -85,8 +110,7 @@ class RunPaths:
 
     def make(self) -> None:
         """Create the directories that ranks write to, and the file for unsent frames, which ranks may not create themselves."""
-        ranks = (self.code, self.home, self.checkpoints, self.logs, self.watch, self.spool, self.tensorboard)
-        for path in (*ranks, self.uploads):
+        for path in (*self.folders_of_trial, self.latest, self.place, self.link, self.uploads):
             path.mkdir(parents=True, exist_ok=True)
         self.unsent.touch()
 
@@ -141,6 +165,11 @@ class WorkerPaths:
     @property
     def checkpoint_cache(self) -> Path:
         return self.cache / "checkpoints"
+
+    @property
+    def has_older_runs(self) -> bool:
+        """Whether a daemon that had one socket for all runs left runs here."""
+        return any(not RunPaths(folder).link.exists() for folder in self.runs.iterdir())
 
     def run(self, run_id: RunId) -> RunPaths:
         """The directory of a run."""

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from muster.errors import MusterError, Rejected
@@ -35,6 +35,7 @@ from worker.ranks.server import RankServer
 from worker.runs.context import Tools
 from worker.runs.run_table import Runs
 from worker.sandbox.accounts import Account, find_account
+from worker.sandbox.sandboxing import find_sandboxing, with_default_limits
 from worker.settings import Settings, WorkerSection, inherited_environment
 from worker.store.store import Store
 from worker.transfer.cache import FileCache
@@ -49,8 +50,10 @@ _LIBRARIES = ("LD_LIBRARY_PATH", "CUDA_HOME")
 async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Adopt the runs of an earlier daemon, then connect and serve."""
     clock, own = SystemClock(), settings.worker
-    account = find_account(own.user)
-    paths = _open_directory(own, account, process)
+    sandboxing = find_sandboxing(own)
+    account = None if sandboxing else find_account(own.user)
+    is_shared = sandboxing is not None or account is not None
+    paths = _open_directory(own, is_shared, process)
     environment = inherited_environment()
     identity = load_identity(paths.identity)
     try:
@@ -64,9 +67,11 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
 
     session = await process.enter(new_session())
     transfer = Transfer(session)
-    machine = _machine(own, paths, slots, environment, account)
+    if sandboxing is not None:
+        own = with_default_limits(own, len(slots))
+    machine = replace(_machine(own, paths, slots, environment, account), sandboxing=sandboxing)
     installing = installing_environment(environment)
-    installed = Environments(paths.environments, account, installing, own.warm_modules)
+    installed = Environments(paths.environments, account, sandboxing, installing, own.warm_modules)
     space = await asyncio.to_thread(CacheSpace, paths.cache, own.cache_bytes)
     tools = Tools(
         platform=platform,
@@ -82,7 +87,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         processes=LocalProcesses(),
         gpus=open_gpus(machine.kind),
     )
-    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock)
+    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock, is_isolated=is_shared)
     runs = Runs(tools, Store(paths), heartbeat.wake)
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving
@@ -90,10 +95,11 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     start = WarmParentConfig(paths, own.warm_modules, parent_environment(environment))
     executor = WarmParents(start, runs.on_process, runs.on_parent_ready)
     runs.attach(executor)
+    if paths.has_older_runs:
+        _open_shared_socket(paths, runs, account, process)
     runs.adopt()
     process.on_close(runs.close)
 
-    _open_rank_server(paths, runs, account, process)
     handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.on_contact)
     ending = _Ending(runs, executor, heartbeat)
     process.start("executor", executor.run, stop=ending.end)
@@ -119,20 +125,20 @@ def _check_health(process: ServiceProcess, executor: WarmParents, platform: Plat
     process.check("line", connected)
 
 
-def _open_directory(own: WorkerSection, account: Account | None, process: ServiceProcess) -> WorkerPaths:
+def _open_directory(own: WorkerSection, is_shared: bool, process: ServiceProcess) -> WorkerPaths:
     """Create and lock the data directory until the daemon ends: a second daemon on it fails here."""
     paths = WorkerPaths(own.directory.absolute())
-    paths.make(is_shared=account is not None)
+    paths.make(is_shared)
     lock = paths.lock()
     process.on_close(_soon(lambda: os.close(lock)))
     return paths
 
 
-def _open_rank_server(
+def _open_shared_socket(
     paths: WorkerPaths, runs: Runs, account: Account | None, process: ServiceProcess
 ) -> None:
-    """Accept connections of ranks, including those of another user if trials run as one."""
-    ranks = RankServer(paths.socket, runs.find_session, 0o666 if account else 0o600)
+    """Accept connections of ranks that a daemon of version 0.2.0 started: they know one socket for all runs."""
+    ranks = RankServer(paths.socket, runs.find_session, account.user if account else None)
     ranks.open()
     process.on_close(_soon(ranks.close))
 

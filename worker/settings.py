@@ -25,7 +25,12 @@ class WorkerSection(Section):
         gateway_url: The gateway to join; needed with `join_token` at the first start only.
         warm: Modules that the warm parent imports, comma-separated.
         warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
-        user: An unprivileged user to run trials as. Requires a worker that runs as root.
+        sandbox: `auto`: each run gets a sandbox, if the worker runs as root; `none`: runs are separated from each other and from the
+            machine by nothing but `user`, and the pool must be trusted.
+        uid_range: User ids for runs in sandboxes, `FIRST-LAST`: each run has one of its own.
+        readable: Folders of this machine that runs in sandboxes may read, comma-separated, such as shared data sets.
+        shm_bytes: Maximum size of a run's /dev/shm in its sandbox.
+        user: An unprivileged user to run trials as, without a sandbox. Requires a worker that runs as root.
         orphan_after_s: Ranks are killed after this time without contact to the scheduler.
         contact_timeout_s: For rented machines: the worker exits with code 0 after this time without the scheduler and without runs, so that
             the machine can be ended; eight times as long while reports or checkpoints are unsent. Not set: never.
@@ -33,11 +38,13 @@ class WorkerSection(Section):
         min_free_bytes: New runs wait while the disk of `directory` has less free space.
         cloud: The cloud of the machine, if it announces reclaims: the worker polls its metadata service every two seconds.
         metadata_url: The address of the metadata service, if not the usual one.
-        slot_memory_bytes: Memory limit of a run per slot, enforced by control groups. Not set: no limit.
-        slot_processes: Limit of processes and threads of a run per slot, enforced by control groups. Not set: no limit.
+        slot_memory_bytes: Memory limit of a run per slot, enforced by control groups, else for each process. Not set: with sandboxes a
+            slot's share of nine tenths of the memory, otherwise no limit.
+        slot_processes: Limit of processes and threads of a run per slot. Not set: with sandboxes 4096, otherwise no limit.
         niceness: CPU niceness of runs, 0 to 19: at 5, another busy process on the same core gets three quarters of it, at 10
             nine tenths. 0: the machine is dedicated to runs, and their communication threads are pinned to cores.
-        run_bytes: Maximum disk space of one run: code, output, checkpoints before their upload, files it writes. Not set: no limit.
+        run_bytes: Maximum disk space of one run: code, output, checkpoints before their upload, files it writes. Not set: with sandboxes
+            half of the disk of `directory`, otherwise no limit.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")
@@ -51,6 +58,10 @@ class WorkerSection(Section):
     join_token: SecretStr | None = None
     warm: str = WARM_MODULES
     warm_also: str = ""
+    sandbox: Literal["auto", "none"] = "auto"
+    uid_range: str = "400000-465535"
+    readable: str = ""
+    shm_bytes: int | None = Field(None, ge=64 * 1024**2)
     user: str | None = None
     orphan_after_s: float = Field(1800.0, gt=0)
     contact_timeout_s: float | None = Field(None, gt=0)
@@ -73,6 +84,11 @@ class WorkerSection(Section):
     def own_labels(self) -> dict[str, str]:
         """The labels of this machine."""
         return read_labels(self.labels)
+
+    @property
+    def readable_folders(self) -> tuple[str, ...]:
+        """The folders of `readable`."""
+        return tuple(filter(None, (folder.strip() for folder in self.readable.split(","))))
 
     @property
     def warm_modules(self) -> str:

@@ -56,13 +56,16 @@ class Heartbeat:
         slots: tuple[Slot, ...],
         incarnation: UUID,
         clock: Clock,
+        *,
+        is_isolated: bool,
     ) -> None:
-        """`leaving`, set later, returns the cloud's reclaim notice for this machine; `on_abandoned` ends the process."""
+        """`is_isolated`: runs have another user than the worker. `leaving`, set later, returns the cloud's reclaim notice for this machine; `on_abandoned` ends the process."""
         self._platform = platform
         self._settings = settings
         self._labels = settings.own_labels
         self._slots = slots
         self._incarnation = incarnation
+        self._is_isolated = is_isolated
         self._clock = clock
         self._sequence = 0
         self._changed = asyncio.Event()
@@ -92,7 +95,7 @@ class Heartbeat:
             slots=self._slots,
             allocations=runs.observed(),
             drained=runs.is_drained,
-            isolated_user=self._settings.user is not None,
+            isolated_user=self._is_isolated,
             labels=self._labels,
             trouble=runs.trouble,
             leaving=self.leaving(),

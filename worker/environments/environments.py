@@ -11,10 +11,11 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import UUID
 
 import structlog
@@ -24,6 +25,7 @@ from worker.environments.constraints import find_conflict, load_constraints
 from worker.environments.install_command import Step, StepResult, run_step
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
+from worker.sandbox.sandboxing import Sandboxing
 
 PROGRESS_EVERY_S = 60.0
 """How often a waiting run logs pip's progress."""
@@ -100,10 +102,18 @@ class _Making:
 class Environments:
     """Environments by name, below one directory; concurrent requests for one environment share its creation. Tenants share nothing."""
 
-    def __init__(self, root: Path, account: Account | None, variables: Mapping[str, str], warm: str) -> None:
+    def __init__(
+        self,
+        root: Path,
+        account: Account | None,
+        sandboxing: Sandboxing | None,
+        variables: Mapping[str, str],
+        warm: str,
+    ) -> None:
         """Keep environments below `root`. `warm`: modules that a trial's process may find imported, comma-separated."""
         self._root = root
         self._account = account
+        self._sandboxing = sandboxing
         self._warm = warm
         self._variables = dict(variables)
         self._building: dict[str, _Making] = {}
@@ -141,7 +151,11 @@ class Environments:
     def has_parents(self) -> bool:
         """Whether environments may have warm parents. Not if trials run as another user: a parent runs as the worker's user, and
         would execute code that trials installed."""
-        return self._account is None
+        return self._account is None and self._sandboxing is None
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of an environment."""
+        return self._root / name
 
     def interpreter(self, name: str) -> str:
         """Return the Python interpreter of an environment."""
@@ -194,13 +208,14 @@ class Environments:
         shutil.rmtree(folder, ignore_errors=True)
         for made in (folder, folder / _TEMPORARY):
             made.mkdir(mode=0o755)
-            if self._account is not None:
-                os.chown(made, self._account.user, self._account.group)
+        if (account := self._builder_of(folder)) is not None:
+            for made in (folder, folder / _TEMPORARY):
+                os.chown(made, account.user, account.group)
 
     def _finish(self, folder: Path) -> None:
         """Make it read-only: runs of the same user must not change it for each other."""
         shutil.rmtree(folder / _TEMPORARY, ignore_errors=True)
-        if self._account is not None:
+        if self._account is not None or self._sandboxing is not None:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, os.getuid(), os.getgid(), follow_symlinks=False)
                 if not path.is_symlink():
@@ -236,9 +251,20 @@ class Environments:
         self, folder: Path, command: list[str], request: EnvironmentRequest, note: LogLine
     ) -> StepResult:
         environment = {**self._variables, "HOME": str(folder), "TMPDIR": str(folder / _TEMPORARY)}
-        return await asyncio.to_thread(
-            run_step, Step(command, request.code, environment, self._account), note
-        )
+        if self._sandboxing is None:
+            step = Step(command, request.code, environment, self._account)
+            return await asyncio.to_thread(run_step, step, note)
+        with TemporaryDirectory(prefix=".sandbox-", dir=self._root) as place:
+            (Path(place) / "root").mkdir()
+            account = self._sandboxing.account_of(folder)
+            spec = self._sandboxing.describe_installation(Path(place) / "root", account, folder, request.code)
+            (Path(place) / "spec.json").write_text(json.dumps(asdict(spec)))
+            step = Step(command, request.code, environment, None, Path(place) / "spec.json")
+            return await asyncio.to_thread(run_step, step, note)
+
+    def _builder_of(self, folder: Path) -> Account | None:
+        """Return the user that installs an environment: installed packages may execute code."""
+        return self._sandboxing.account_of(folder) if self._sandboxing else self._account
 
 
 def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:

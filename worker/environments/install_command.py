@@ -4,6 +4,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -28,12 +29,13 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command to run in `folder` as a user (None: the worker's own)."""
+    """A command to run in `folder` as a user (None: the worker's own), or in a sandbox that a file describes."""
 
     command: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
     account: Account | None
+    sandbox: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,9 @@ class _Printed:
 def run_step(step: Step, note: Note) -> StepResult:
     """Run a step until it ends or exceeds a limit, and kill its process group. `note` gets each new last line."""
     account = step.account
+    in_sandbox = (sys.executable, "-I", "-m", "muster.runtime.sandbox", str(step.sandbox))
     with subprocess.Popen(
-        step.command,
+        [*(in_sandbox if step.sandbox else ()), *step.command],
         cwd=step.folder,
         env=dict(step.environment),
         stdin=subprocess.DEVNULL,
@@ -130,7 +133,9 @@ def _over(pid: int, printed: _Printed, until: float) -> str:
     if printed.count > MAX_OUTPUT_BYTES:
         return f"it printed more than {MAX_OUTPUT_BYTES >> 20} MiB{last}"
     with suppress(OSError, ValueError, IndexError):
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        # In a sandbox the command is a child of what made the sandbox.
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        pages = max(int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in (pid, *children))
         if pages * _PAGE_BYTES > MAX_MEMORY_BYTES:
             return f"it used more than {MAX_MEMORY_BYTES >> 20} MiB of memory (a build may be printing endlessly){last}"
     return ""

@@ -49,6 +49,9 @@ class Processes(Protocol):
     def session_of(self, pid: int) -> int:
         """Return the session of a living process; 0 if there is no such process."""
 
+    def find(self, pid: int, sessions: Collection[int]) -> int:
+        """Return the process of these sessions whose number is `pid` to itself, in a PID namespace of its own; 0 if there is none."""
+
     def used_s(self) -> Mapping[int, float]:
         """Return the CPU seconds used by the living processes of each session."""
 

@@ -24,6 +24,15 @@ class LocalProcesses:
         except OSError:
             return 0
 
+    def find(self, pid: int, sessions: Collection[int]) -> int:
+        """See `Processes`. Usually it leads its session."""
+        if not pid:
+            return 0
+        if found := next((one for one in sessions if _own_number(one) == pid), 0):
+            return found
+        others = (one for one in _living() if self.session_of(one) in sessions)
+        return next((one for one in others if _own_number(one) == pid), 0)
+
     def used_s(self) -> dict[int, float]:
         """See `Processes`."""
         used: dict[int, float] = {}
@@ -57,6 +66,12 @@ class LocalProcesses:
 
 def _living() -> Iterator[int]:
     return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
+
+
+def _own_number(pid: int) -> int:
+    """Return the number of a process in its own PID namespace; 0 if it has ended."""
+    numbers = [line for line in _read(pid, "status").splitlines() if line.startswith("NSpid:")]
+    return int(numbers[0].split()[-1]) if numbers else 0
 
 
 def _stats(pids: Iterable[int]) -> Iterator[list[str]]:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 import structlog
@@ -83,7 +84,21 @@ class ProcessExecutor:
         if self._is_outdated and (is_for_next or any(one.run == order.run for one in self._waiting)):
             self._waiting.append(order)
         if not (self._is_outdated and is_for_next):
-            self._writer.write(wire.encode(order))
+            self._write(self._writer, order)
+
+    def _write(self, writer: asyncio.StreamWriter, order: Order) -> None:
+        """Send an order as a frame; what describes a process travels in a file that only the process reads."""
+        if isinstance(order, wire.OpenRendezvous | wire.Kill | wire.Forget):
+            writer.write(wire.encode(order))
+            return
+        try:
+            file = wire.write_launch(self._directory / wire.LAUNCHES, order)
+        except OSError as error:
+            failed = wire.ProcessFrame(order.name, order.run, 0, exit_code=1, error=str(error))
+            asyncio.get_running_loop().call_soon(self._events.on_process, failed)
+            return
+        sandbox = asdict(order.sandbox) if order.sandbox else None
+        writer.write(wire.encode(wire.Start(order.name, order.run, str(file), sandbox)))
 
     def _end_unstarted(self, kill: wire.Kill) -> None:
         """End queued launches of a run: if no parent becomes ready, as with a broken environment, their slots would never be free."""

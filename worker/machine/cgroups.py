@@ -56,12 +56,17 @@ class Cgroups:
 
     def __init__(self, worker: WorkerId, bounds: Bounds, trees: tuple[Tree, ...] = ()) -> None:
         self._prefix = f"muster-{worker}-"
-        self._bounds = bounds
+        self.bounds = bounds
         self._trees = trees
+
+    @property
+    def limits_memory(self) -> bool:
+        """Whether the kernel limits the memory of a run as a whole."""
+        return any("memory" in tree.limits for tree in self._trees)
 
     def make(self, run: RunId, slots: int) -> None:
         """Create the run's groups, or update their limits. Raises OSError if the kernel refuses."""
-        wanted = self._bounds.of(slots)
+        wanted = self.bounds.of(slots)
         for tree, group in self._groups(run):
             group.mkdir(exist_ok=True)
             self._set_swap(

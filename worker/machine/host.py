@@ -14,13 +14,16 @@ from shared.messages.trial_specs import SlotKind
 from worker.core.gang.network import Interface
 from worker.machine.cgroups import Cgroups
 from worker.sandbox.accounts import Account
+from worker.sandbox.sandboxing import Sandboxing
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """Settings common to all launches. `disk`: the worker's directory; `run_bytes`: disk limit of a run; `niceness`: CPU niceness
     of runs; `cores`: the cores that are slots; `interpreter`: the Python that ranks are started with, empty if they are forks of
-    a warm parent; `libraries`: variables with library paths, including a GPU driver's."""
+    a warm parent; `libraries`: variables with library paths, including a GPU driver's; `sandboxing`: how runs get sandboxes, if they do.
+
+    Of one run: `account`, `socket`, `interpreter` and `sandbox` (`RunContext.machine`)."""
 
     worker: WorkerId
     disk: Path
@@ -35,6 +38,8 @@ class Machine:
     cores: tuple[int, ...] = ()
     interpreter: str = ""
     libraries: Mapping[str, str] = field(default_factory=dict)
+    sandboxing: Sandboxing | None = None
+    sandbox: wire.SandboxSpec | None = None
 
     @property
     def full_text(self) -> str:

@@ -1,8 +1,10 @@
-"""Accepts the connections of all local ranks on one unix socket. The token in the first frame identifies the run."""
+"""Accepts the connections of a run's local ranks on a unix socket: from its own user, with the run's token in the first frame."""
 
 import asyncio
 import hmac
+import os
 import socket
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,22 +16,27 @@ from muster.errors import Rejected
 from worker.ranks.session import RankSession
 
 HELLO_WITHIN_S = 10.0
+_CREDENTIALS = struct.Struct("3i")
+"""Process, user and group id of a peer."""
 _log = structlog.get_logger()
 
 
 class RankServer:
     """Accepts connections, checks the hello frame, and passes them to their sessions."""
 
-    def __init__(self, path: Path, find_session: Callable[[str], RankSession | None], mode: int) -> None:
+    def __init__(
+        self, path: Path, find_session: Callable[[str], RankSession | None], user: int | None
+    ) -> None:
+        """`user`: the only user id that may connect, besides this process's own; None: this process's own."""
         self._path = str(path)
         self._find_session = find_session
-        self._mode = mode
+        self._users = {os.geteuid(), os.geteuid() if user is None else user}
         self._listener: socket.socket | None = None
         self._greeting: dict[socket.socket, asyncio.TimerHandle] = {}
 
     def open(self) -> None:
         """Listen. Connections in an earlier daemon's backlog reconnect by themselves."""
-        self._listener = wire.listen(self._path, self._mode)
+        self._listener = wire.listen(self._path, 0o666 if len(self._users) > 1 else 0o600)
         asyncio.get_running_loop().add_reader(self._listener, self._accept)
 
     def close(self) -> None:
@@ -50,6 +57,10 @@ class RankServer:
             except OSError:
                 return
             connection.setblocking(False)
+            if (user := _user_of(connection)) not in self._users:
+                connection.close()
+                _log.warning("a process of another user tried to connect as a rank", user=user)
+                continue
             loop = asyncio.get_running_loop()
             self._greeting[connection] = loop.call_later(HELLO_WITHIN_S, self._end, connection)
             loop.add_reader(connection, self._greet, connection, wire.Decoder(wire.RANK_FRAMES))
@@ -96,6 +107,12 @@ class RankServer:
         if connection in self._greeting:
             self._release(connection)
             connection.close()
+
+
+def _user_of(connection: socket.socket) -> int:
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    user: int = _CREDENTIALS.unpack(credentials)[1]
+    return user
 
 
 def _is_spoken(version: int) -> bool:

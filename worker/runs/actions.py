@@ -75,7 +75,7 @@ def start_standby_ranks(context: RunContext, first: int, send: Send) -> None:
         context.tail.warn(f"the resource limits of the run could not be updated: {error}")
     births = run.ranks.births
     born = range(first, len(births))
-    context.tail.follow(outputs_of(context.paths, [births[local][1] for local in born]), machine.account)
+    context.tail.follow(outputs_of(context.paths, [births[local][1] for local in born]), context.account)
     with telemetry.span("start stand-by ranks", parent=context.trace, run=run.run_id, slots=len(born)):
         for frame in rank_frames(
             run, context.stored.allocation, context.paths, machine, context.stored.token, born

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from muster import wire
 from shared.clock import Clock
 from shared.ids import WorkerId
 from worker.connection.platform_connection import PlatformConnection
@@ -19,11 +20,13 @@ from worker.journal.run_senders import trace_of
 from worker.machine.gpu_utilization import Gpus
 from worker.machine.host import Machine
 from worker.paths import RunPaths, WorkerPaths
+from worker.ranks.server import RankServer
 from worker.ranks.session import RankSession
 from worker.runs.preparing.hooks import Hook
 from worker.runs.watching.hangs import HangWatch
 from worker.runs.watching.phases import Phases
 from worker.runs.watching.profiling import Profile, ProfiledRun
+from worker.sandbox.accounts import Account
 from worker.store.records import StoredRun
 from worker.transfer.checkpoints.restore import Restorer
 from worker.transfer.checkpoints.uploads import Uploads
@@ -68,6 +71,8 @@ class RunContext:
     watch: HangWatch
     profile: Profile | None
     phases: Phases
+    account: Account | None
+    server: RankServer
     started: dict[str, int] = field(default_factory=dict)
     hook: Hook = field(default_factory=Hook)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -79,9 +84,19 @@ class RunContext:
 
     @property
     def machine(self) -> Machine:
-        """The machine with the paths of the run's Python environment first."""
+        """The machine as the run sees it: with the paths of its Python environment first, its own user, and its sandbox."""
         machine, name = self.tools.machine, self.stored.environment
-        return self.tools.environments.over(machine, name) if name else machine
+        seen = replace(machine, account=self.account, socket=self.paths.socket, sandbox=self._sandbox)
+        return self.tools.environments.over(seen, name) if name else seen
+
+    @property
+    def _sandbox(self) -> wire.SandboxSpec | None:
+        sandboxing, name = self.tools.machine.sandboxing, self.stored.environment
+        if sandboxing is None or self.account is None:
+            return None
+        environment = self.tools.environments.folder(name) if name else None
+        gpus = None if self.tools.machine.kind == "cpu" else self._own_slots
+        return sandboxing.describe(self.run.run_id, self.paths, self.account, environment, gpus)
 
     @property
     def run(self) -> LocalRun:
@@ -98,15 +113,18 @@ class RunContext:
     @property
     def profiled_run(self) -> ProfiledRun:
         """The properties of the run that a profile needs."""
-        mine = (one for one in self.stored.allocation.members if one.worker == self.tools.worker)
-        slots = next((one.slot_ids for one in mine), ())
         return ProfiledRun(
             self.started.values(),
             self.session.step,
             self.run.local_ranks,
             self.run.gang.assignment.index,
-            slots,
+            self._own_slots,
         )
+
+    @property
+    def _own_slots(self) -> tuple[int, ...]:
+        mine = (one for one in self.stored.allocation.members if one.worker == self.tools.worker)
+        return next((one.slot_ids for one in mine), ())
 
     def start(self, main: Coroutine[Any, Any, None], name: str) -> None:
         """Run a task until the context is closed."""
@@ -118,6 +136,7 @@ class RunContext:
         """Cancel the tasks and close the files."""
         for task in list(self.tasks):
             task.cancel()
+        self.server.close()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(*self.tasks, return_exceptions=True)
         self.reports.close()

@@ -16,6 +16,7 @@ from worker.journal.run_senders import log_sender, report_sender, trace_of
 from worker.paths import RunPaths
 from worker.ranks.elastic_connections import ElasticConnections
 from worker.ranks.launch.trial_file import spec_of
+from worker.ranks.server import RankServer, same_token
 from worker.ranks.session import RankSession, SessionEvents
 from worker.runs.checkpoints import announce_checkpoint, settle_checkpoint
 from worker.runs.context import RunContext, Tools
@@ -49,6 +50,8 @@ def open_context(stored: StoredRun, tools: Tools, events: ContextEvents) -> RunC
     """
     paths = tools.paths.run(stored.run.run_id)
     paths.make()
+    machine = tools.machine
+    account = machine.sandboxing.account_of(paths.root) if machine.sandboxing else machine.account
     handlers = _EventHandlers(events, Policies(spec_of(stored.allocation).log_policies, stored.run.policies))
     reports, logs = Journal(paths.journal("reports")), Journal(paths.journal("logs"))
     report_source = Source(reports, report_sender(stored, tools.platform), handlers.on_refused)
@@ -82,7 +85,11 @@ def open_context(stored: StoredRun, tools: Tools, events: ContextEvents) -> RunC
         phases=Phases(
             stored.run.run_id, trace_of(stored), tools.clock, PhaseSender(stored.run.run_id, tools.platform)
         ),
+        account=account,
+        server=RankServer(paths.socket, handlers.find_session, account.user if account else None),
     )
+    if not stored.run.is_over:
+        context.server.open()
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
     context.start(uploads.run(), "uploads")
@@ -103,6 +110,11 @@ class _EventHandlers:
 
     def tail_events(self, source: Source) -> TailEvents:
         return TailEvents(self.on_line, lambda: source.wake(urgent=False))
+
+    def find_session(self, token: str) -> RankSession | None:
+        """Return the session of the run for its token, while the run lives."""
+        is_own = not self.context.run.is_over and same_token(self.context.stored.token, token)
+        return self.context.session if is_own else None
 
     def on_reports(self, urgent: bool) -> None:
         self.context.phases.on_reports()

@@ -20,17 +20,7 @@ class Account:
     def own(self, paths: RunPaths) -> None:
         """Give the run's directories to this user. By path: only before the first process of the trial starts."""
         paths.root.chmod(0o711)
-        for folder in (
-            paths.code,
-            paths.home,
-            paths.checkpoints,
-            paths.logs,
-            paths.watch,
-            paths.spool,
-            paths.tensorboard,
-            paths.latest,
-            paths.unsent,
-        ):
+        for folder in (*paths.folders_of_trial, paths.unsent):
             for path in (folder, *folder.rglob("*")) if folder.exists() else ():
                 os.chown(path, self.user, self.group, follow_symlinks=False)
 

@@ -10,6 +10,7 @@ import runpy
 import signal
 import stat
 import sys
+import tempfile
 import threading
 import traceback
 from pathlib import Path
@@ -19,15 +20,24 @@ from typing import NoReturn
 from muster._buffered_output import settle, tolerate_full_disk
 from muster.runtime import isolation, malloc_environment
 from muster.runtime.entrypoint import ExternalCommand, Module, Script, read_entrypoint
-from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full
+from muster.runtime.sandbox.sandboxes import Sandbox, drop_to
+from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full, read_launch
 
 CANNOT_START = 126
 
 
-def become_rank(launch: Launch) -> NoReturn:
-    """Turn this fork into the process described by `launch`."""
-    code = CANNOT_START
+def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
+    """Turn this fork into the process that a file describes (`Launch`)."""
+    code, launch = CANNOT_START, None
     try:
+        launch = read_launch(file)
+        isolation.enter_groups(launch.cgroups)
+        isolation.set_niceness(launch.niceness)
+        if sandbox is not None:
+            isolation.prefer_as_victim()
+            sandbox.enter()
+            isolation.set_limits(launch.limits, are_final=True)
+            drop_to(sandbox.user)
         _redirect(launch.stdout, launch.stderr)
         os.closerange(3, 1 << 20)
         isolation.reset_signals()
@@ -35,10 +45,9 @@ def become_rank(launch: Launch) -> NoReturn:
         os.chdir(launch.directory)
         os.environ.clear()
         os.environ.update(launch.environment)
-        isolation.enter_groups(launch.cgroups)
-        isolation.set_niceness(launch.niceness)
-        isolation.set_limits(launch.limits)
-        isolation.drop_privileges(launch.user, launch.group)
+        if sandbox is None:
+            isolation.set_limits(launch.limits, are_final=False)
+            isolation.drop_privileges(launch.user, launch.group)
         interpreter = launch.interpreter or sys.executable
         entrypoint = read_entrypoint(launch.command, interpreter)
         if isinstance(entrypoint, ExternalCommand):
@@ -48,7 +57,8 @@ def become_rank(launch: Launch) -> NoReturn:
         else:
             code = _run_warm(entrypoint, launch)
     except OSError as error:
-        print(f"muster: {launch.command!r} cannot be started: {error}", file=sys.stderr)
+        command = launch.command if launch else "the process"
+        print(f"muster: {command!r} cannot be started: {error}", file=sys.stderr)
         code = _code_without_start(error)
     except BaseException:  # the fork must end here in any case
         traceback.print_exc()
@@ -58,7 +68,7 @@ def become_rank(launch: Launch) -> NoReturn:
 
 
 def _redirect(stdout: str, stderr: str) -> None:
-    # The process is still root, and an earlier process of the trial may have replaced a file.
+    # Without a sandbox the process may still be root, and an earlier process of the trial may have replaced a file.
     output = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
     for descriptor, path in ((0, os.devnull), (1, stdout), (2, stderr)):
         opened = os.open(path, os.O_RDONLY if descriptor == 0 else output, 0o644)
@@ -94,6 +104,7 @@ def _cold_argv(entrypoint: Script | Module, interpreter: str) -> tuple[str, ...]
 
 def _run_warm(entrypoint: Script | Module, launch: Launch) -> int:
     isolation.reset_randomness()
+    tempfile.tempdir = None  # the parent may have chosen its own
     _limit_threads(launch.threads)
     malloc_environment.obey_environment()
     folder = launch.directory

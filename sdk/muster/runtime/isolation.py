@@ -91,12 +91,19 @@ def set_niceness(niceness: int) -> None:
             Path("/proc/self/autogroup").write_text(str(niceness), encoding="ascii")
 
 
-def set_limits(limits: Mapping[str, int]) -> None:
-    """Lower soft limits by name (`nofile`, `core`, `as`, `fsize`, `nproc`), capped by the hard limit."""
+def set_limits(limits: Mapping[str, int], *, are_final: bool) -> None:
+    """Lower soft limits by name (`nofile`, `core`, `data`, `fsize`, `nproc`), capped by the hard limit, which is lowered too if they are final."""
     for name, value in limits.items():
         number = getattr(resource, f"RLIMIT_{name.upper()}")
         _, hard = resource.getrlimit(number)
-        resource.setrlimit(number, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+        soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(number, (soft, soft if are_final else hard))
+
+
+def prefer_as_victim() -> None:
+    """Make the kernel kill this process before the worker when the machine is out of memory."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
 
 
 def drop_privileges(user: int | None, group: int | None) -> None:

@@ -15,6 +15,7 @@ from muster.errors import Rejected
 from muster.runtime.child import CANNOT_START, become_rank
 from muster.runtime.processes import ProcessTable
 from muster.runtime.rendezvous import serve
+from muster.runtime.sandbox.sandboxes import Sandbox, Sandboxes
 from muster.wire.process_records import PROCESSES
 
 SOCKET_NAME = "parent.sock"
@@ -34,7 +35,8 @@ class WarmParent:
     def __init__(self, directory: Path, warm: list[str], idle_exit_s: float) -> None:
         self._warm = warm
         self._idle_exit_s = idle_exit_s
-        self._family = ProcessTable(directory / PROCESSES)
+        self._sandboxes = Sandboxes()
+        self._family = ProcessTable(directory / PROCESSES, self._sandboxes)
         self._selector = selectors.DefaultSelector()
         self._listener = wire.listen(str(directory / SOCKET_NAME))
         self._peers: dict[socket.socket, _Peer] = {}
@@ -103,47 +105,60 @@ class WarmParent:
                 for process in self._family:
                     self._send(peer, process)
                 self._send(peer, wire.Ready(os.getpid(), self._warm))
-            case wire.Launch():
-                self._launch(frame)
+            case wire.Start():
+                self._start(frame)
             case wire.OpenRendezvous():
                 self._open_rendezvous(frame)
             case wire.Kill():
+                if frame.number == signal.SIGKILL and not frame.name:
+                    self._sandboxes.end(frame.run)
                 self._family.kill(frame.run, frame.number, frame.name)
             case wire.Forget():
+                self._sandboxes.end(frame.run)
                 self._family.forget(frame.run)
             case wire.Quit():
                 self._running = False
 
-    def _launch(self, launch: wire.Launch) -> None:
-        if launch.name in self._family:
+    def _start(self, start: wire.Start) -> None:
+        if start.name in self._family:
             return  # a daemon that restarted before the response asks again
         try:
-            pid = os.fork()
-        except OSError as error:  # out of memory, or too many processes
-            failed = wire.ProcessFrame(launch.name, launch.run, 0, exit_code=CANNOT_START, error=str(error))
+            sandbox = self._sandbox_of(start)
+            pid = sandbox.fork() if sandbox else os.fork()
+        except OSError as error:  # out of memory, too many processes, or the kernel refuses a sandbox
+            failed = wire.ProcessFrame(start.name, start.run, 0, exit_code=CANNOT_START, error=str(error))
             self._broadcast(self._family.add(failed))
             return
         if pid == 0:
             os.setsid()
-            become_rank(launch)
-        self._broadcast(self._family.add(wire.ProcessFrame(launch.name, launch.run, pid)))
+            become_rank(start.file, sandbox)
+        self._broadcast(self._family.add(wire.ProcessFrame(start.name, start.run, pid)))
+
+    def _sandbox_of(self, frame: wire.Start | wire.OpenRendezvous) -> Sandbox | None:
+        if frame.sandbox is None:
+            return None
+        return self._sandboxes.open(frame.run, wire.SandboxSpec(**frame.sandbox))  # type: ignore[arg-type]
 
     def _open_rendezvous(self, request: wire.OpenRendezvous) -> None:
         if request.name in self._family:
             return
+        try:
+            sandbox = self._sandbox_of(request)
+        except OSError as error:
+            failed = wire.ProcessFrame(request.name, request.run, 0, exit_code=CANNOT_START, error=str(error))
+            self._broadcast(self._family.add(failed))
+            return
         read, write = os.pipe()
-        pid = os.fork()
+        pid = sandbox.fork() if sandbox else os.fork()
         if pid == 0:
             os.setsid()
-            os.dup2(write, 3)
-            os.closerange(4, 1 << 20)
-            serve(request, 3)
+            serve(request, write, sandbox)
         os.close(write)
         answer = _read_answer(read)
         port = int(answer) if answer.isdigit() else 0
-        error = "" if port else answer or "the rendezvous did not start"
+        why = "" if port else answer or "the rendezvous did not start"
         self._broadcast(
-            self._family.add(wire.ProcessFrame(request.name, request.run, pid, port=port, error=error))
+            self._family.add(wire.ProcessFrame(request.name, request.run, pid, port=port, error=why))
         )
 
     def _reap(self) -> None:
@@ -170,6 +185,7 @@ class WarmParent:
 
     def _end_all(self) -> None:
         for process in self._family:
+            self._sandboxes.end(process.run)
             self._family.kill(process.run, signal.SIGKILL)
         deadline = time.monotonic() + 5
         while self._family.has_living() and time.monotonic() < deadline:

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from muster.runtime.orphans import is_helper, name_of, process_list_text, run_of
+from muster.runtime.sandbox.sandboxes import Sandboxes
 from muster.wire import ProcessFrame
 from muster.wire.process_records import read_ended
 
@@ -16,9 +17,10 @@ from muster.wire.process_records import read_ended
 class ProcessTable:
     """All processes started by the warm parent, by name; only this class reaps them."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, sandboxes: Sandboxes) -> None:
         """Load exits recorded by an earlier parent."""
         self._directory = directory
+        self._sandboxes = sandboxes
         self._processes: dict[str, ProcessFrame] = {}
         self._unsaved: set[str] = set()
         self._strays: dict[int, frozenset[str]] = {}
@@ -59,6 +61,7 @@ class ProcessTable:
                 break
             if pid == 0:
                 break
+            self._sandboxes.on_exit(pid)
             for process in self:
                 if process.pid == pid and process.exit_code is None:
                     code = os.waitstatus_to_exitcode(status)
@@ -93,14 +96,22 @@ class ProcessTable:
         last run ends that was alive when the orphan was first seen.
         """
         me, sessions = os.getpid(), {process.pid: process.run for process in ended}
+        inits = self._sandboxes.inits
         seen = self._strays.keys()
         living = {process.name for process in self if process.exit_code is None}
         known = {process.pid for process in self if process.exit_code is None}
         processes = list(running_processes())
         left_behind = {pid: sessions[session] for pid, _, session in processes if session in sessions}
-        strays = {pid for pid, parent, _ in processes if parent == me and pid not in known}
+        strays = {
+            pid for pid, parent, _ in processes if parent == me and pid not in known and pid not in inits
+        }
         over = set(sessions.values()) - {one.run for one in self if one.exit_code is None and not one.port}
         named = {pid: run for pid in strays - left_behind.keys() if (run := run_of(pid, over))}
+        named |= {
+            pid: inits[parent]
+            for pid, parent, _ in processes
+            if inits.get(parent) in over and pid not in left_behind
+        }
         self._strays = {pid: self._strays.get(pid, frozenset(living)) & living for pid in strays}
         unnamed = [pid for pid, owners in self._strays.items() if not owners]
         alone = dict.fromkeys(set(unnamed) - seen, ended[0].run) if len(set(sessions.values())) == 1 else {}

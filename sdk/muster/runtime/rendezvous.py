@@ -11,14 +11,20 @@ import socketserver
 from typing import NoReturn
 
 from muster.runtime import isolation
+from muster.runtime.sandbox.sandboxes import Sandbox, drop_to
 from muster.wire import OpenRendezvous
 
 _BACKLOG = 512
 
 
-def serve(request: OpenRendezvous, port_pipe: int) -> NoReturn:
+def serve(request: OpenRendezvous, port_pipe: int, sandbox: Sandbox | None) -> NoReturn:
     """Serve until killed; write the port to `port_pipe` as text, or a failure as `error: …`."""
     try:
+        if sandbox is not None:
+            sandbox.enter()
+            drop_to(sandbox.user)
+        os.closerange(3, port_pipe)
+        os.closerange(port_pipe + 1, 1 << 20)
         isolation.reset_signals()
         isolation.drop_privileges(None, None)
         if request.backend == "torch":

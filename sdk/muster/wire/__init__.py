@@ -59,13 +59,16 @@ from muster.wire.frames import (
     Ready,
     ReportFrame,
     Signalled,
+    Start,
     Started,
     StepMeasurements,
     Welcome,
 )
 from muster.wire.full_disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_full, write_pid
+from muster.wire.launch_file import LAUNCHES, read_launch, write_launch
 from muster.wire.invalid_hparams import EXIT_INVALID, invalid_text, read_invalid
 from muster.wire.png import CHANNELS, PIXEL_BYTES, PIXELS, PNG, encoded, png_of
+from muster.wire.sandbox_spec import SandboxSpec
 from muster.wire.sockets import connect, expect, listen, receive
 from muster.wire.spool import (
     MAX_MEDIA_BYTES,
@@ -96,6 +99,7 @@ __all__ = [
     "ENV_TRIAL",
     "EXIT_DISK_FULL",
     "EXIT_INVALID",
+    "LAUNCHES",
     "POLL_S",
     "MAX_FRAME_BYTES",
     "MAX_MEDIA_BYTES",
@@ -131,7 +135,9 @@ __all__ = [
     "ConnectionRefused",
     "GenerationConfirmed",
     "Signalled",
+    "SandboxSpec",
     "Spooled",
+    "Start",
     "Started",
     "TrialFile",
     "Welcome",
@@ -145,10 +151,12 @@ __all__ = [
     "is_disk_full",
     "listen",
     "read_invalid",
+    "read_launch",
     "read_spool",
     "read_trial_file",
     "receive",
     "trial_file_text",
+    "write_launch",
     "write_pid",
     "CHANNELS",
     "PIXEL_BYTES",

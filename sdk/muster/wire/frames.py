@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-VERSION = 3
+from muster.wire.sandbox_spec import SandboxSpec
+
+VERSION = 4
 """Increased when frames or fields are added that the other side must understand."""
 OLDEST = 1
 """Oldest version whose processes are still adopted: their frames are read and they are ended; they get no new requests."""
@@ -195,15 +197,28 @@ class Greeting:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """Start the process that the file describes (`Launch`), once: a repeated name is ignored. Only the new process reads the file, and
+    removes it: the warm parent serves several tenants, and its memory is inherited by every rank.
+    """
+
+    TAG: ClassVar[str] = "start"
+    name: str
+    run: str
+    file: str
+    sandbox: dict[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
-    """Start one process of run `run` with the unique name `name`: a rank, or the rendezvous.
+    """One process of run `run` with the unique name `name`: a rank, or its startup hook. Not a frame: it travels in a file (`Start`).
 
     `command` is the user's command (a string is parsed as a shell would). A Python command runs in a fork of the warm parent, or in
     `interpreter` if set. `limits` maps names such as `nofile` to soft limits; `cgroups` are files in which the process first registers
-    itself; `niceness` lowers its priority relative to other work on the machine.
+    itself; `niceness` lowers its priority relative to other work on the machine. With a `sandbox` it runs there, as the sandbox's user;
+    else as `user` and `group`, if set.
     """
 
-    TAG: ClassVar[str] = "launch"
     name: str
     run: str
     command: str | list[str]
@@ -217,7 +232,7 @@ class Launch:
     user: int | None = None
     group: int | None = None
     limits: dict[str, int] = field(default_factory=dict)
-    network: str = ""
+    sandbox: SandboxSpec | None = None
     cgroups: list[str] = field(default_factory=list)
     niceness: int = 0
 
@@ -235,6 +250,7 @@ class OpenRendezvous:
     size: int
     address: str
     backend: str = "horovod"
+    sandbox: dict[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,5 +325,5 @@ WORKER_FRAMES: tuple[type[Frame], ...] = (
     Join,
     Leave,
 )
-DAEMON_FRAMES: tuple[type[Frame], ...] = (Greeting, Launch, OpenRendezvous, Kill, Forget, Quit)
+DAEMON_FRAMES: tuple[type[Frame], ...] = (Greeting, Start, OpenRendezvous, Kill, Forget, Quit)
 PARENT_FRAMES: tuple[type[Frame], ...] = (ProcessFrame, Ready)

@@ -112,7 +112,7 @@ async def installed(tmp_path: Path, requirements: str) -> Path:
     (code / "requirements.txt").write_text(f"--no-index\n--find-links {wheels}\n{requirements}\n")
     # What this machine's own pip.conf says would be in the way.
     variables = installing_environment({**os.environ, "PIP_CONFIG_FILE": os.devnull})
-    made = Environments(root, None, variables, "torch")
+    made = Environments(root, None, None, variables, "torch")
     name = await made.make(
         EnvironmentRequest(code, "requirements.txt", DEFAULT_TENANT, "hash"), lambda line: None
     )
@@ -172,7 +172,7 @@ async def build(tmp_path: Path, backend: str, said: list[str]) -> str:
     )
     (package / "backend.py").write_text(backend)
     (code / "endless.txt").write_text("--no-index\n./endless\n")
-    made = Environments(root, None, installing_environment(dict(os.environ)), "muster._trial")
+    made = Environments(root, None, None, installing_environment(dict(os.environ)), "muster._trial")
     with pytest.raises(Rejected) as refused:
         await made.make(EnvironmentRequest(code, "endless.txt", DEFAULT_TENANT, "hash"), said.append)
     assert list(root.iterdir()) == [], "nothing is left of it"

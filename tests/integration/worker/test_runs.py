@@ -9,6 +9,7 @@ from shared.messages.trial_specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
+from tests.support.processes import processes_of
 from tests.support.waiting import eventually
 
 ONE = (GangMember(worker="w1", slots=1),)
@@ -149,17 +150,16 @@ async def test_a_dropped_run_is_killed_with_all_it_forked(
     script = """
 import muster, os, subprocess, time
 trial = muster.trial()
-child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-trial.report(child.pid, a=1)
+subprocess.Popen(["sleep", "1000.71"], start_new_session=True)
+trial.report(1, a=1)
 time.sleep(1000)
 """
     run = platform.allocation("dropped", platform.add_code(code_in(tmp_path, script)), ONE)
     await platform.desire("w1", run)
     await eventually(lambda: bool(platform.steps(run)))
-    stray = Path(f"/proc/{platform.steps(run)[0]}")
-    assert stray.exists()
+    assert processes_of("sleep 1000.71")
     await platform.desire("w1")
-    await eventually(lambda: not stray.exists())
+    await eventually(lambda: not processes_of("sleep 1000.71"))
     await eventually(lambda: platform.of("w1", run) is None and platform.observed["w1"].drained)
 
 
@@ -169,8 +169,8 @@ async def test_a_trial_is_told_what_it_left_running(
     script = """
 import muster, os, subprocess
 trial = muster.trial()
-child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-trial.report(child.pid, a=1)
+subprocess.Popen(["sleep", "1000.72"], start_new_session=True)
+trial.report(1, a=1)
 """
     run = platform.allocation("leaves", platform.add_code(code_in(tmp_path, script)), ONE)
     await platform.desire("w1", run)
@@ -178,7 +178,7 @@ trial.report(child.pid, a=1)
     assert getattr(platform.of("w1", run), "exit_code", None) == 0
     said = "processes that the trial left running were killed: sleep"
     await eventually(lambda: platform.text(run).count(said) == 1)
-    assert not Path(f"/proc/{platform.steps(run)[0]}").exists()
+    assert not processes_of("sleep 1000.72")
 
 
 async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import muster
 from muster import wire
 from muster.runtime.processes import ProcessTable
+from muster.runtime.sandbox.sandboxes import Sandboxes
 from muster.wire import ProcessFrame
 
 
@@ -87,7 +88,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
 
 
 def test_a_process_is_kept_when_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    family = ProcessTable(tmp_path)
+    family = ProcessTable(tmp_path, Sandboxes())
     with monkeypatch.context() as patched:
 
         def full(*_: object, **__: object) -> int:
@@ -96,6 +97,6 @@ def test_a_process_is_kept_when_there_is_room(tmp_path: Path, monkeypatch: pytes
         patched.setattr(Path, "write_text", full)
         family.add(ProcessFrame("run.1.0", "run", 2**22, exit_code=0))
     assert [process.exit_code for process in family] == [0]
-    assert list(ProcessTable(tmp_path)) == []
+    assert list(ProcessTable(tmp_path, Sandboxes())) == []
     family.save_rest()
-    assert [process.exit_code for process in ProcessTable(tmp_path)] == [0]
+    assert [process.exit_code for process in ProcessTable(tmp_path, Sandboxes())] == [0]

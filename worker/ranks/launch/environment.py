@@ -99,8 +99,19 @@ def _visible_gpus(slot_ids: Sequence[int]) -> dict[str, str]:
 
 
 def _own_part(paths: RunPaths, machine: Machine) -> dict[str, str]:
-    # Triton, imported by the warm parent, otherwise caches compiled code in the parent's home.
-    homes = {"HOME": str(paths.home), "TRITON_HOME": str(paths.home)}
+    # Caches contain code that programs load: they are the run's own, and end with it.
+    cache = paths.home / ".cache"
+    homes = {
+        "HOME": str(paths.home),
+        "TMPDIR": "/tmp" if machine.sandbox else str(paths.temporary),  # noqa: S108 - the run's own
+        "XDG_CACHE_HOME": str(cache),
+        "TRITON_HOME": str(paths.home),
+        "TRITON_CACHE_DIR": str(cache / "triton"),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache / "torchinductor"),
+        "CUDA_CACHE_PATH": str(cache / "cuda"),
+    }
+    if machine.sandbox:
+        homes |= {"USER": "muster", "LOGNAME": "muster"}
     system = {"PATH": machine.path, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
     return {**machine.libraries, **homes, **system, wire.ENV_TENSORBOARD: str(paths.tensorboard)}
 

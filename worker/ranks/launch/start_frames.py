@@ -1,6 +1,7 @@
 """Frames that start an allocation's processes."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from shutil import which
 
 from muster import wire
@@ -31,6 +32,7 @@ def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Mach
         size=run.gang.next_assignment.size,
         address=machine.address,
         backend=distributed,
+        sandbox=asdict(machine.sandbox) if machine.sandbox else None,
     )
 
 
@@ -49,7 +51,8 @@ def hook_frame(
         environment=plain_environment(allocation, paths, machine),
         user=account.user if account else None,
         group=account.group if account else None,
-        limits=_limits(machine),
+        sandbox=machine.sandbox,
+        limits=_limits(machine, allocation.members[run.gang.assignment.index].slots),
         cgroups=machine.cgroups.procs_files(run.run_id),
         niceness=machine.niceness,
     )
@@ -103,14 +106,22 @@ def _rank_frame(
         threads=0 if on_gpu or "OMP_NUM_THREADS" in spec.environment else threads_of(run, allocation),
         user=account.user if account else None,
         group=account.group if account else None,
-        limits=_limits(machine),
+        sandbox=machine.sandbox,
+        limits=_limits(machine, allocation.members[run.gang.next_assignment.index].slots),
         cgroups=machine.cgroups.procs_files(run.run_id),
         niceness=machine.niceness,
     )
 
 
-def _limits(machine: Machine) -> dict[str, int]:
-    """Return a rank's resource limits: no core files, and a file size limit. Memory is not limited here: address space is not memory use when
-    a GPU is mapped. Nor are processes: the kernel counts them per user, and trials share one (`cgroups` limits both)."""
+def _limits(machine: Machine, slots: int) -> dict[str, int]:
+    """Return a rank's resource limits: no core files, open files, file size; in a sandbox also processes, which the kernel counts per
+    user, and memory where no control group limits it. That is data, not address space: a mapped GPU is not memory use."""
     limits = {"core": 0, "nofile": _OPEN_FILES}
-    return limits if machine.run_bytes is None else {**limits, "fsize": machine.run_bytes}
+    if machine.run_bytes is not None:
+        limits["fsize"] = machine.run_bytes
+    if machine.sandbox is not None:
+        bounds = machine.cgroups.bounds.of(slots)
+        limits["nproc"] = bounds["pids"]
+        if not machine.cgroups.limits_memory:
+            limits["data"] = bounds["memory"]
+    return limits

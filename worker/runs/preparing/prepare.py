@@ -71,10 +71,10 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
                 is_gang=context.run.gang.assignment.members > 1,
                 log=lambda text: context.tail.log(text, "warning"),
             )
-    write_trial_file(paths, allocation, context.run, tools.machine, latest)
-    context.tail.make_files(tools.machine.account)
+    write_trial_file(paths, allocation, context.run, context.machine, latest)
+    context.tail.make_files(context.account)
     make_heartbeat_file(paths.watch, context.run.gang.assignment.ranks)
     if context.profile:
         make_timing_file(paths.watch, context.run.gang.assignment.ranks)
-    if tools.machine.account is not None:
-        tools.machine.account.own(paths)
+    if context.account is not None:
+        context.account.own(paths)

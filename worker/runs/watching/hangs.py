@@ -79,17 +79,17 @@ class HangWatch:
         return MOVING_IN_GANG if self._is_cpu else NEVER
 
     def _read_heartbeats(self, ranks: int, sessions: frozenset[int]) -> dict[int, Heartbeat]:
-        """Return the heartbeats; ABSENT if the process in one is not of this run."""
+        """Return the heartbeats with the machine's process numbers; ABSENT if the process in one is not of this run."""
         data = b""
         with opened(self._folder, HEARTBEATS_FILE) as file:
             data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
         heartbeats = {}
         for rank, heartbeat in enumerate(read_heartbeats(data)):
-            is_ours = (
-                heartbeat.phase is not RankPhase.ABSENT
-                and self._processes.session_of(heartbeat.pid) in sessions
-            )
-            heartbeats[rank] = heartbeat if is_ours else replace(heartbeat, phase=RankPhase.ABSENT)
+            pid = 0
+            if heartbeat.phase is not RankPhase.ABSENT:
+                pid = self._processes.find(heartbeat.pid, sessions)
+            phase = heartbeat.phase if pid else RankPhase.ABSENT
+            heartbeats[rank] = replace(heartbeat, pid=pid, phase=phase)
         return heartbeats
 
     def _sample(self, heartbeats: Mapping[int, Heartbeat]) -> dict[int, RankSample]:

@@ -1,0 +1,37 @@
+"""`python -m muster.runtime.sandbox SPEC COMMAND…`: run a command in a sandbox of its own, described by a JSON file (`SandboxSpec`)."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from muster.runtime import isolation
+from muster.runtime.sandbox.sandboxes import Sandboxes, drop_to
+from muster.wire.sandbox_spec import SandboxSpec
+
+
+def main() -> int:
+    """Return the command's exit code; everything that it left running is killed."""
+    file, *command = sys.argv[1:]
+    folder = os.getcwd()
+    sandboxes = Sandboxes()
+    sandbox = sandboxes.open("", SandboxSpec(**json.loads(Path(file).read_text())))
+    pid = sandbox.fork()
+    if pid == 0:
+        try:
+            isolation.prefer_as_victim()
+            sandbox.enter()
+            drop_to(sandbox.user)
+            os.closerange(3, 1 << 20)
+            os.chdir(folder)
+            os.execvp(command[0], command)  # noqa: S606 - the fork is already there
+        finally:
+            os._exit(127)
+    _, status = os.waitpid(pid, 0)
+    sandboxes.end("")
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

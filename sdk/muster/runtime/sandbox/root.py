@@ -1,0 +1,129 @@
+"""Builds the root of a sandbox: an empty, read-only file system with the folders of `SandboxSpec.mounts` at their usual paths."""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from muster.runtime.sandbox import kernel
+from muster.wire.sandbox_spec import SandboxSpec
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
+_READ_ONLY_PROC = ("sys", "irq", "bus", "fs", "sysrq-trigger")
+_HIDDEN_PROC = ("kcore", "keys", "timer_list", "latency_stats", "sched_debug", "kmsg", "acpi", "scsi")
+_HIDDEN_SYS = ("firmware", "kernel/debug", "kernel/security", "kernel/tracing", "fs/cgroup", "fs/bpf")
+_EMPTY = kernel.MS_NOSUID | kernel.MS_NODEV
+_NO_DEVICES = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
+
+
+def build_root(spec: SandboxSpec, place: str) -> None:
+    """Build the root at the folder `place`, and make it this mount namespace's. Needs new mount and PID namespaces, and root."""
+    kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount("sandbox", place, "tmpfs", _EMPTY, "mode=755,size=8m")
+    for source, target, mode in spec.mounts:
+        _bind(source, place + target, is_read_only=mode != "rw")
+    for path, text in spec.files.items():
+        _write(Path(place + path), text)
+    _make_dev(place, spec)
+    _make_proc(place)
+    _make_sys(place, is_own_network=bool(spec.network))
+    kernel.mount("none", place, None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | _EMPTY)
+    kernel.change_root(place)
+
+
+def _bind(source: str, target: str, *, is_read_only: bool) -> None:
+    """Show `source` at `target`. A link is copied; what does not exist is left out."""
+    try:
+        status = os.lstat(source)
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(status.st_mode):
+        with suppress(FileExistsError):
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            os.symlink(os.readlink(source), target)
+        return
+    _make_mount_point(Path(target), is_folder=stat.S_ISDIR(status.st_mode))
+    kernel.mount(source, target, None, kernel.MS_BIND | kernel.MS_REC)
+    kernel.restrict_mount(target, _NO_DEVICES | (kernel.MOUNT_ATTR_RDONLY if is_read_only else 0))
+
+
+def _make_mount_point(path: Path, *, is_folder: bool) -> None:
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if is_folder:
+        path.mkdir()
+    else:
+        path.touch()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def _make_dev(place: str, spec: SandboxSpec) -> None:
+    dev = Path(place, "dev")
+    dev.mkdir()
+    kernel.mount("dev", str(dev), "tmpfs", kernel.MS_NOSUID, "mode=755,size=64k")
+    for device in (*(f"/dev/{name}" for name in _DEVICES), *spec.devices):
+        if not os.path.exists(device):
+            continue
+        target = Path(place + device)
+        _make_mount_point(target, is_folder=os.path.isdir(device))
+        kernel.mount(device, str(target), None, kernel.MS_BIND | kernel.MS_REC)
+    for name, goal in _LINKS.items():
+        os.symlink(goal, dev / name)
+    (dev / "pts").mkdir()
+    kernel.mount(
+        "devpts",
+        str(dev / "pts"),
+        "devpts",
+        kernel.MS_NOSUID | kernel.MS_NOEXEC,
+        "newinstance,ptmxmode=0666,mode=620",
+    )
+    os.symlink("pts/ptmx", dev / "ptmx")
+    (dev / "shm").mkdir()
+    kernel.mount("shm", str(dev / "shm"), "tmpfs", _EMPTY, f"mode=1777,size={spec.shm_bytes}")
+    kernel.mount(
+        "none", str(dev), None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID
+    )
+
+
+def _make_proc(place: str) -> None:
+    proc = f"{place}/proc"
+    os.mkdir(proc)
+    kernel.mount("proc", proc, "proc", _EMPTY | kernel.MS_NOEXEC)
+    for name in _READ_ONLY_PROC:
+        path = f"{proc}/{name}"
+        if os.path.exists(path):
+            kernel.mount(path, path, None, kernel.MS_BIND | kernel.MS_REC)
+            kernel.restrict_mount(path, kernel.MOUNT_ATTR_RDONLY)
+    _hide(proc, _HIDDEN_PROC)
+
+
+def _make_sys(place: str, *, is_own_network: bool) -> None:
+    """Show devices and their topology, which NCCL reads. A fresh one shows this network namespace's interfaces alone."""
+    sys = f"{place}/sys"
+    os.mkdir(sys)
+    if is_own_network:
+        kernel.mount("sysfs", sys, "sysfs", _EMPTY | kernel.MS_NOEXEC | kernel.MS_RDONLY)
+    else:
+        kernel.mount("/sys", sys, None, kernel.MS_BIND)
+        kernel.restrict_mount(sys, kernel.MOUNT_ATTR_RDONLY | _NO_DEVICES)
+    _hide(sys, _HIDDEN_SYS)
+
+
+def _hide(place: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        path = f"{place}/{name}"
+        if os.path.isdir(path):
+            kernel.mount("none", path, "tmpfs", _EMPTY | kernel.MS_RDONLY, "size=0,mode=555")
+        elif os.path.exists(path):
+            kernel.mount("/dev/null", path, None, kernel.MS_BIND)
