@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -218,6 +219,8 @@ class ProcessExecutor:
             "--warm",
             self._warm,
         ]
+        # What a dead parent did not start holds tokens, and is ordered again.
+        shutil.rmtree(self._directory / wire.LAUNCHES, ignore_errors=True)
         with (self._directory / "parent.log").open("ab") as output:
             self._child = subprocess.Popen(
                 command,

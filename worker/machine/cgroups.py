@@ -94,11 +94,13 @@ class Cgroups:
                 for pid in map(int, (group / _PROCS).read_text().split()):
                     os.kill(pid, signal.SIGKILL)
 
-    def drop(self, run: RunId) -> None:
-        """Remove the run's groups; `sweep` removes groups that still have a process."""
-        for _, group in self._groups(run):
+    def drop(self, run: RunId) -> bool:
+        """Remove the run's groups; return whether they are gone: a process that was killed leaves its group a little later."""
+        groups = [group for _, group in self._groups(run) if group.is_dir()]
+        for group in groups:
             with suppress(OSError):
                 group.rmdir()
+        return not any(group.is_dir() for group in groups)
 
     def sweep(self, known: Iterable[RunId]) -> None:
         """Remove groups of runs that no longer exist here."""

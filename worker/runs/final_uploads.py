@@ -9,6 +9,7 @@ from worker.runs.context import RunContext, Tools
 from worker.store.store import Store
 
 DRAIN_CHECK_S = 0.5
+DROP_ATTEMPTS = 20
 
 
 class Draining:
@@ -38,7 +39,11 @@ class Draining:
         run_id = context.run.run_id
         context.tasks.discard(asyncio.current_task())
         await context.close()
-        self._tools.machine.cgroups.drop(run_id)
+        for _ in range(DROP_ATTEMPTS):
+            if self._tools.machine.cgroups.drop(run_id):
+                break
+            self._tools.machine.cgroups.end(run_id)
+            await asyncio.sleep(DRAIN_CHECK_S)
         may_return = is_elastic(spec_of(context.stored.allocation))
         (self._store.leave_run if may_return else self._store.drop_run)(run_id)
         self._on_change()

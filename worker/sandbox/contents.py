@@ -1,6 +1,5 @@
-"""What the sandbox of a run contains: folders of the system and of Python, read-only, and what belongs to the run."""
+"""Contents of the sandbox of a run: folders of the system and of Python, read-only, and the folders of the run."""
 
-import os
 import site
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,7 +18,7 @@ _ETC = (
     "mime.types", "nccl.conf", "nsswitch.conf", "OpenCL", "pip.conf", "pki", "protocols", "resolv.conf", "services", "ssl",
     "timezone", "vulkan", "xdg", "host.conf", "gai.conf", "libibverbs.d", "nv_tegra_release",
 )  # fmt: skip
-"""What programs need of /etc: no accounts, keys or settings of services."""
+"""Files and folders of /etc for programs: no accounts, keys or settings of services."""
 _GPU_DEVICES = (
     "/dev/nvidiactl",
     "/dev/nvidia-uvm",
@@ -37,7 +36,7 @@ _GROUP = "root:x:0:\nmuster:x:{id}:\n"
 
 @dataclass(frozen=True, slots=True)
 class SandboxNeeds:
-    """What a sandbox depends on besides the run's own folders.
+    """Settings of a sandbox besides the run's own folders.
 
     Attributes:
         readable: Folders of the site that every run may read.
@@ -126,11 +125,11 @@ def _python() -> tuple[str, ...]:
     folders = (
         sys.base_prefix,
         sys.prefix,
-        os.path.dirname(os.path.realpath(sys.executable)),
+        str(Path(sys.executable).resolve().parent),
         *site.getsitepackages(),
         *sys.path,
     )
-    return tuple(folder for folder in folders if folder and folder != "/" and os.path.isdir(folder))
+    return tuple(folder for folder in folders if folder and folder != "/" and Path(folder).is_dir())
 
 
 def _devices(gpus: tuple[int, ...] | None) -> Iterator[str]:

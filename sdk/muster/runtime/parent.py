@@ -121,7 +121,9 @@ class WarmParent:
 
     def _start(self, start: wire.Start) -> None:
         if start.name in self._family:
-            return  # a daemon that restarted before the response asks again
+            # A daemon that restarted before the response asks again.
+            Path(start.file).unlink(missing_ok=True)
+            return
         try:
             sandbox = self._sandbox_of(start)
             pid = sandbox.fork() if sandbox else os.fork()

@@ -65,8 +65,8 @@ from muster.wire.frames import (
     Welcome,
 )
 from muster.wire.full_disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_full, write_pid
-from muster.wire.launch_file import LAUNCHES, read_launch, write_launch
 from muster.wire.invalid_hparams import EXIT_INVALID, invalid_text, read_invalid
+from muster.wire.launch_file import LAUNCHES, read_launch, write_launch
 from muster.wire.png import CHANNELS, PIXEL_BYTES, PIXELS, PNG, encoded, png_of
 from muster.wire.sandbox_spec import SandboxSpec
 from muster.wire.sockets import connect, expect, listen, receive

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
@@ -12,24 +13,23 @@ _FIELDS = frozenset(part.name for part in fields(Launch))
 
 
 def write_launch(folder: Path, launch: Launch, owner: int | None = None) -> Path:
-    """Write the file into `folder`, for its owner only (None: this user), and return its path.
+    """Write a new file into `folder`, for its owner only (None: this user), and return its path.
 
     Raises:
         OSError: The disk is full or broken.
     """
     folder.mkdir(mode=0o711, exist_ok=True)
-    path = folder / f"{launch.name.replace('/', '_')}.json"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    # A repeated order has a file of its own: the process of the first may be reading the other one.
+    descriptor, path = tempfile.mkstemp(".json", f"{launch.name.replace('/', '_')}.", folder)
     with os.fdopen(descriptor, "w") as file:
         json.dump(asdict(replace(launch, sandbox=None)), file)
         if owner is not None:
             os.fchown(file.fileno(), owner, owner)
-    return path
+    return Path(path)
 
 
 def read_launch(path: str) -> Launch:
     """Read and remove the file. It has no `sandbox`: the frame has it."""
-    with open(path, encoding="utf-8") as file:
-        content = json.load(file)
-    os.unlink(path)
+    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    Path(path).unlink()
     return Launch(**{name: value for name, value in content.items() if name in _FIELDS})

@@ -1,4 +1,4 @@
-"""What a worker wants the sandbox of a run to contain. It holds no secret: the warm parent keeps it while the run lives."""
+"""Description of the sandbox of a run. It holds no secret: the warm parent keeps it while the run lives."""
 
 from dataclasses import dataclass, field
 

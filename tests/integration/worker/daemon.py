@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from shared.auth import nats_jwt
-from shared.ids import WorkerId
+from shared.ids import RunId, WorkerId
 from shared.messages.workers import Credentials
 from tests.integration.servers import Servers
+from tests.support.processes import number_outside
 from tests.support.waiting import TIMEOUT_S
 from tests.support.warm import ROOT, WITHOUT_TORCH, WarmHere, start_here
 from worker.settings import WARM_MODULES
@@ -44,6 +45,10 @@ class Daemon:
         self.before: tuple[str, ...] = ()
         """Words that enter another machine's network, say, and then become the daemon."""
         self._process: subprocess.Popen[bytes] | WarmHere | None = None
+
+    def pid_of(self, run: RunId, number: int) -> int:
+        """The process of a run that has this number to itself."""
+        return number_outside(self.directory / "runs" / str(run), number)
 
     def start(self, **more: str) -> None:
         environment = self._environment | more

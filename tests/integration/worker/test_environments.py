@@ -61,9 +61,9 @@ def wheel_in(
 async def test_runs_share_an_environment_that_is_made_once(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
-    wheels = wheel_in(tmp_path / "wheels", {"wheelhouse.py": "ANSWER = 42\n"})
     folder = code_in(tmp_path, USES)
-    (folder / "requirements.txt").write_text(f"--no-index\n--find-links {wheels}\nwheelhouse\nnumpy\n")
+    wheel_in(folder / "wheels", {"wheelhouse.py": "ANSWER = 42\n"})
+    (folder / "requirements.txt").write_text("--no-index\n--find-links wheels\nwheelhouse\nnumpy\n")
     code = platform.add_code(folder)
     spec = {"requirements": "requirements.txt"}
     runs = [platform.allocation(f"environment-{number}", code, ONE, spec=spec) for number in (1, 2)]
@@ -88,8 +88,8 @@ async def test_a_requirement_that_does_not_install_is_told_in_pips_words(
     lacking = platform.allocation(
         "lacking", platform.add_code(code_in(tmp_path, USES)), ONE, spec={"requirements": "absent.txt"}
     )
-    wheels = wheel_in(tmp_path / "wheels", {"muster/__init__.py": "raise ImportError('not the real one')\n"})
-    (folder / "other.txt").write_text(f"--no-index\n--find-links {wheels}\nwheelhouse\n")
+    wheel_in(folder / "wheels", {"muster/__init__.py": "raise ImportError('not the real one')\n"})
+    (folder / "other.txt").write_text("--no-index\n--find-links wheels\nwheelhouse\n")
     broken = platform.allocation("broken", platform.add_code(folder), ONE, spec={"requirements": "other.txt"})
     await platform.desire("w1", run, lacking, broken)
     await eventually(lambda: {state_of(platform, one) for one in (run, lacking, broken)} == {"exited"})

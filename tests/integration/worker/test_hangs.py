@@ -10,6 +10,7 @@ from shared.messages.trial_specs import GangMember
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import begin_gang, code_in, state_of
+from tests.support.processes import processes_of
 from tests.support.waiting import eventually
 
 ONE = (GangMember(worker="w1", slots=1),)
@@ -48,11 +49,11 @@ async def _ended(
     return found.fault, found.reason or ""
 
 
-def _stop_rank(platform: FakePlatform, run: DesiredAllocation, rank: int) -> None:
+def _stop_rank(platform: FakePlatform, daemon: Daemon, run: DesiredAllocation, rank: int) -> None:
     said = next(
         line for line in platform.lines[run.run_id].values() if line.rank == rank and "pid" in line.text
     )
-    os.kill(int(said.text.split()[1]), signal.SIGSTOP)
+    os.kill(daemon.pid_of(run.run_id, int(said.text.split()[1])), signal.SIGSTOP)
 
 
 async def test_a_training_that_hangs_is_ended_by_a_new_daemon_too_and_its_log_says_where(
@@ -88,17 +89,14 @@ async def test_a_process_that_outlives_its_script_is_ended_with_all_that_it_star
 ) -> None:
     script = f"import atexit, subprocess\n{STEPS}"
     script = script.replace("trial = muster", "atexit.register(lambda: wait_for_nobody())\ntrial = muster")
-    script += (
-        "child = subprocess.Popen(['sleep', '600'], start_new_session=True)\nprint('child', child.pid)\n"
-    )
+    script += "subprocess.Popen(['sleep', '1000.73'], start_new_session=True)\n"
     run = platform.allocation("lingers", platform.add_code(code_in(tmp_path, script)), ONE, spec=SOON)
     await platform.desire("w1", run)
     fault, reason = await _ended(platform, run)
     assert fault == "user" and "its processes still run (hang_timeout)" in reason
     assert len(platform.steps(run)) == 7, "what it reported is kept"
     await eventually(lambda: "in wait_for_nobody" in platform.text(run))
-    child = next(line.text for line in platform.lines[run.run_id].values() if "child" in line.text)
-    await eventually(lambda: not Path("/proc", child.split()[1]).exists())
+    await eventually(lambda: not processes_of("sleep 1000.73"))
 
 
 async def test_a_gang_with_a_stopped_rank_hangs(
@@ -107,7 +105,7 @@ async def test_a_gang_with_a_stopped_rank_hangs(
     run = platform.allocation("stopped", platform.add_code(code_in(tmp_path, STEPS_TOGETHER)), TWO, spec=SOON)
     await platform.desire("w1", run)
     await eventually(lambda: platform.text(run).count("pid") == 2 and len(platform.steps(run)) > 20)
-    _stop_rank(platform, run, 1)
+    _stop_rank(platform, exchanging_worker, run, 1)
     fault, reason = await _ended(platform, run)
     assert fault == "user" and "the trial hangs" in reason
     await eventually(lambda: "rank 1 waits here" in platform.text(run))
@@ -118,13 +116,14 @@ async def test_a_gang_with_a_stopped_rank_hangs(
 async def test_a_gang_over_two_workers_is_ended_where_both_say_that_it_hangs(
     platform: FakePlatform, exchanging_worker: Daemon, daemons: Callable[[str], Daemon], tmp_path: Path
 ) -> None:
-    daemons("w2").start(**TO_EXCHANGE)
+    other = daemons("w2")
+    other.start(**TO_EXCHANGE)
     await eventually(lambda: "w2" in platform.observed)
     members = (*ONE, GangMember(worker="w2", slots=1))
     code = platform.add_code(code_in(tmp_path, STEPS_TOGETHER))
     run = await begin_gang(platform, platform.allocation("apart", code, members, spec=SOON))
     await eventually(lambda: platform.text(run).count("pid") == 2 and len(platform.steps(run)) > 20)
-    _stop_rank(platform, run, 1)
+    _stop_rank(platform, other, run, 1)
     for name in ("w1", "w2"):
         await eventually(lambda name=name: (found := platform.of(name, run)) is not None and found.hangs)  # type: ignore[misc]
         assert state_of(platform, run, name) == "running", "each sees its own ranks only"

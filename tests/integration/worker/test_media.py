@@ -21,7 +21,7 @@ events.parent.mkdir()
 plain = pathlib.Path("runs/today/events.out.tfevents.2.host")
 plain.parent.mkdir(parents=True)
 pathlib.Path("runs/events.out.tfevents.link").symlink_to("/etc/hostname")
-go_on = pathlib.Path(trial.hparams["go_on"])
+go_on = pathlib.Path("go_on")
 for step in (1, 2, 3):
     trial.log_text(step, "notes", f"said at {step}")
     trial.log_histogram(step, "weights", [1.0, 2.0, step])
@@ -65,11 +65,12 @@ def event_file(platform: FakePlatform, run: DesiredAllocation, path: str) -> byt
     return whole
 
 
-async def begin(platform: FakePlatform, tmp_path: Path, name: str) -> tuple[DesiredAllocation, Path]:
-    go_on = tmp_path / "go_on"
+async def begin(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path, name: str
+) -> tuple[DesiredAllocation, Path]:
     code = platform.add_code(code_in(tmp_path, SCRIPT))
-    spec = {"hyperparameters": {"go_on": str(go_on)}}
-    run = platform.allocation(name, code, (GangMember(worker="w1", slots=1),), spec=spec)
+    run = platform.allocation(name, code, (GangMember(worker="w1", slots=1),))
+    go_on = worker.directory / "runs" / str(run.run_id) / "code/go_on"
     await platform.desire("w1", run)
     await eventually(lambda: event_file(platform, run, EVENT_FILES[0]) == WHOLE[:16])
     return run, go_on
@@ -101,7 +102,7 @@ def check(platform: FakePlatform, run: DesiredAllocation) -> None:
 async def test_media_and_event_files_come_while_the_run_trains_and_all_at_its_end(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
-    run, go_on = await begin(platform, tmp_path, "media")
+    run, go_on = await begin(platform, worker, tmp_path, "media")
     assert state_of(platform, run) == "running"
     go_on.touch()
     await eventually(lambda: state_of(platform, run) == "exited")
@@ -127,7 +128,7 @@ async def test_a_daemon_that_is_killed_on_the_way_loses_and_doubles_nothing(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
     """When the registry has a pack, and the worker has not kept that yet: it sends the same one again."""
-    run, go_on = await begin(platform, tmp_path, "media killed")
+    run, go_on = await begin(platform, worker, tmp_path, "media killed")
     worker.kill()
     worker.start(MUSTER_FAULTS="media.after_commit:1:kill")
     go_on.touch()

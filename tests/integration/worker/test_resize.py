@@ -83,11 +83,13 @@ RANGE = {"slots": {"min": 1, "max": 4}}
 
 
 @pytest.fixture(scope="module")
-async def two_workers(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> None:
+async def two_workers(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> dict[str, Daemon]:
     """Workers r1 and r2."""
-    for name in ("r1", "r2"):
-        daemons(name).start(**WITH_TORCH)
-    await eventually(lambda: {"r1", "r2"} <= set(platform.observed))
+    workers = {name: daemons(name) for name in ("r1", "r2")}
+    for worker in workers.values():
+        worker.start(**WITH_TORCH)
+    await eventually(lambda: workers.keys() <= set(platform.observed))
+    return workers
 
 
 def formed(run: DesiredAllocation, generation: int, *members: GangMember) -> DesiredAllocation:
@@ -152,7 +154,7 @@ def sizes(platform: FakePlatform, run: DesiredAllocation) -> list[int]:
 
 
 async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
-    platform: FakePlatform, two_workers: None, tmp_path: Path
+    platform: FakePlatform, two_workers: dict[str, Daemon], tmp_path: Path
 ) -> None:
     one, two = GangMember(worker="r1", slots=1), GangMember(worker="r2", slots=2)
     run = platform.allocation("resized", platform.add_code(code_in(tmp_path, SCRIPT)), (one,), spec=RANGE)
@@ -189,12 +191,12 @@ async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
 
 
 async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died_through_a_lost_connection_and_takes_another_in(
-    platform: FakePlatform, two_workers: None, tmp_path: Path
+    platform: FakePlatform, two_workers: dict[str, Daemon], tmp_path: Path
 ) -> None:
     one, two = GangMember(worker="r1", slots=2), GangMember(worker="r2", slots=1)
-    cut = tmp_path / "cut"
-    code = platform.add_code(code_in(tmp_path, TRAINER.replace("CUT", str(cut))))
+    code = platform.add_code(code_in(tmp_path, TRAINER.replace("CUT", "cut")))
     run = platform.allocation("bereft", code, (one, two), spec=RANGE)
+    cut = two_workers["r1"].directory / "runs" / str(run.run_id) / "code/cut"
     await platform.desire("r1", run)
     await platform.desire("r2", run)
     await eventually(lambda: (platform.of("r1", run) or run).rendezvous is not None)
@@ -204,7 +206,7 @@ async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died_through_a
     await eventually(lambda: "rank 2 of 3" in platform.text(run))
     found = re.search(r"pid (\d+) rank 2 of 3", platform.text(run))
     assert found is not None
-    os.kill(int(found[1]), signal.SIGKILL)
+    os.kill(two_workers["r2"].pid_of(run.run_id, int(found[1])), signal.SIGKILL)
     await eventually(lambda: state_of(platform, run, "r2") == "exited")
     await platform.desire("r2")
     await form(platform, formed(run, 2, one), ("r1",))

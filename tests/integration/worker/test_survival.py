@@ -42,8 +42,8 @@ async def _start(platform: FakePlatform, daemon: Daemon, tmp_path: Path, script:
     return run
 
 
-def _pid(platform: FakePlatform, run) -> int:  # type: ignore[no-untyped-def]
-    return int(platform.reports[run.run_id][1].values["pid"])
+def _pid(platform: FakePlatform, daemon: Daemon, run) -> int:  # type: ignore[no-untyped-def]
+    return daemon.pid_of(run.run_id, int(platform.reports[run.run_id][1].values["pid"]))
 
 
 def _lives(pid: int) -> bool:
@@ -80,7 +80,7 @@ async def test_a_killed_daemon_adopts_its_run(
 ) -> None:
     daemon = daemons("adopts")
     run = await _start(platform, daemon, tmp_path)
-    pid, seen = _pid(platform, run), len(platform.steps(run))
+    pid, seen = _pid(platform, daemon, run), len(platform.steps(run))
     incarnation = platform.observed["adopts"].incarnation
     daemon.kill()
     await asyncio.sleep(0.5)
@@ -98,7 +98,7 @@ async def test_a_run_that_ends_while_its_daemon_is_dead_is_told_later(
     script = SCRIPT.replace("while not trial.should_stop():", "while step < 200 and not trial.should_stop():")
     daemon = daemons("late")
     run = await _start(platform, daemon, tmp_path, script)
-    pid = _pid(platform, run)
+    pid = _pid(platform, daemon, run)
     daemon.kill()
     await eventually(lambda: not _lives(pid))
     daemon.start()
@@ -115,7 +115,7 @@ async def test_a_killed_rank_is_told(
 ) -> None:
     daemon = daemons("rank")
     run = await _start(platform, daemon, tmp_path)
-    os.kill(_pid(platform, run), signal.SIGKILL)
+    os.kill(_pid(platform, daemon, run), signal.SIGKILL)
     await eventually(lambda: _state(platform, "rank", run) == "exited")
     ended = platform.of("rank", run)
     assert ended is not None
@@ -128,7 +128,7 @@ async def test_a_killed_warm_parent_costs_the_user_nothing(
 ) -> None:
     daemon = daemons("parent")
     run = await _start(platform, daemon, tmp_path)
-    pid = _pid(platform, run)
+    pid = _pid(platform, daemon, run)
     os.kill(daemon.parent_pid, signal.SIGKILL)
     await eventually(lambda: not _lives(pid))
     await eventually(lambda: _state(platform, "parent", run) == "exited")
@@ -153,7 +153,7 @@ async def test_no_healthy_rank_dies_while_the_platform_is_away(
     daemon.kill()
     daemon.start()
     await asyncio.sleep(2)
-    assert _lives(_pid(platform, run))
+    assert _lives(_pid(platform, daemon, run))
     platform.servers.restart(platform.servers.nats)
     platform.away = False
     stored = len(platform.steps(run))
@@ -171,7 +171,7 @@ async def test_an_adopted_parent_and_its_daemon_may_be_ended_together(
     daemon.start()
     await eventually(lambda: platform.observed["together"].incarnation != incarnation)
     await asyncio.sleep(0.5)
-    pid, parent = _pid(platform, run), daemon.parent_pid
+    pid, parent = _pid(platform, daemon, run), daemon.parent_pid
     daemon.freeze()  # it wakes to both at once: an end seen alone would rightly have it start a new parent
     os.kill(parent, signal.SIGTERM)
     daemon.end(daemon.pid)
@@ -186,7 +186,7 @@ async def test_sigterm_ends_the_worker_and_all_it_holds(
 ) -> None:
     daemon = daemons("term")
     run = await _start(platform, daemon, tmp_path)
-    pid, parent = _pid(platform, run), daemon.parent_pid
+    pid, parent = _pid(platform, daemon, run), daemon.parent_pid
     assert await asyncio.to_thread(daemon.stop) == 0
     await eventually(lambda: not _lives(pid) and not _lives(parent))
     ended = platform.of("term", run)

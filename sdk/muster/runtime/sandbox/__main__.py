@@ -13,7 +13,7 @@ from muster.wire.sandbox_spec import SandboxSpec
 def main() -> int:
     """Return the command's exit code; everything that it left running is killed."""
     file, *command = sys.argv[1:]
-    folder = os.getcwd()
+    folder = Path.cwd()
     sandboxes = Sandboxes()
     sandbox = sandboxes.open("", SandboxSpec(**json.loads(Path(file).read_text())))
     pid = sandbox.fork()

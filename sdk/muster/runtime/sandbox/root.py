@@ -46,7 +46,7 @@ def _bind(source: str, target: str, *, is_read_only: bool) -> None:
     if stat.S_ISLNK(status.st_mode):
         with suppress(FileExistsError):
             Path(target).parent.mkdir(parents=True, exist_ok=True)
-            os.symlink(os.readlink(source), target)
+            Path(target).symlink_to(Path(source).readlink())
         return
     _make_mount_point(Path(target), is_folder=stat.S_ISDIR(status.st_mode))
     kernel.mount(source, target, None, kernel.MS_BIND | kernel.MS_REC)
@@ -73,13 +73,13 @@ def _make_dev(place: str, spec: SandboxSpec) -> None:
     dev.mkdir()
     kernel.mount("dev", str(dev), "tmpfs", kernel.MS_NOSUID, "mode=755,size=64k")
     for device in (*(f"/dev/{name}" for name in _DEVICES), *spec.devices):
-        if not os.path.exists(device):
+        if not Path(device).exists():
             continue
         target = Path(place + device)
-        _make_mount_point(target, is_folder=os.path.isdir(device))
+        _make_mount_point(target, is_folder=Path(device).is_dir())
         kernel.mount(device, str(target), None, kernel.MS_BIND | kernel.MS_REC)
     for name, goal in _LINKS.items():
-        os.symlink(goal, dev / name)
+        (dev / name).symlink_to(goal)
     (dev / "pts").mkdir()
     kernel.mount(
         "devpts",
@@ -88,7 +88,7 @@ def _make_dev(place: str, spec: SandboxSpec) -> None:
         kernel.MS_NOSUID | kernel.MS_NOEXEC,
         "newinstance,ptmxmode=0666,mode=620",
     )
-    os.symlink("pts/ptmx", dev / "ptmx")
+    (dev / "ptmx").symlink_to("pts/ptmx")
     (dev / "shm").mkdir()
     kernel.mount("shm", str(dev / "shm"), "tmpfs", _EMPTY, f"mode=1777,size={spec.shm_bytes}")
     kernel.mount(
@@ -98,11 +98,11 @@ def _make_dev(place: str, spec: SandboxSpec) -> None:
 
 def _make_proc(place: str) -> None:
     proc = f"{place}/proc"
-    os.mkdir(proc)
+    Path(proc).mkdir()
     kernel.mount("proc", proc, "proc", _EMPTY | kernel.MS_NOEXEC)
     for name in _READ_ONLY_PROC:
         path = f"{proc}/{name}"
-        if os.path.exists(path):
+        if Path(path).exists():
             kernel.mount(path, path, None, kernel.MS_BIND | kernel.MS_REC)
             kernel.restrict_mount(path, kernel.MOUNT_ATTR_RDONLY)
     _hide(proc, _HIDDEN_PROC)
@@ -111,7 +111,7 @@ def _make_proc(place: str) -> None:
 def _make_sys(place: str, *, is_own_network: bool) -> None:
     """Show devices and their topology, which NCCL reads. A fresh one shows this network namespace's interfaces alone."""
     sys = f"{place}/sys"
-    os.mkdir(sys)
+    Path(sys).mkdir()
     if is_own_network:
         kernel.mount("sysfs", sys, "sysfs", _EMPTY | kernel.MS_NOEXEC | kernel.MS_RDONLY)
     else:
@@ -123,7 +123,7 @@ def _make_sys(place: str, *, is_own_network: bool) -> None:
 def _hide(place: str, names: tuple[str, ...]) -> None:
     for name in names:
         path = f"{place}/{name}"
-        if os.path.isdir(path):
+        if Path(path).is_dir():
             kernel.mount("none", path, "tmpfs", _EMPTY | kernel.MS_RDONLY, "size=0,mode=555")
-        elif os.path.exists(path):
+        elif Path(path).exists():
             kernel.mount("/dev/null", path, None, kernel.MS_BIND)

@@ -7,6 +7,7 @@ Ranks are forks of the parent too, born in that PID namespace, that enter init's
 import os
 import signal
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from muster.runtime.sandbox import kernel
@@ -113,7 +114,7 @@ def _become_init(spec: SandboxSpec, answer: int) -> NoReturn:
         os.setsid()
         kernel.unshare(_SHARED)
         if spec.network:
-            with open(spec.network, "rb") as network:
+            with Path(spec.network).open("rb") as network:
                 kernel.enter_namespace(network.fileno(), kernel.CLONE_NEWNET)
         kernel.set_hostname(spec.hostname)
         build_root(spec, spec.place)
