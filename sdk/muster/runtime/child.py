@@ -40,6 +40,8 @@ def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
             drop_to(sandbox.user)
         _redirect(launch.stdout, launch.stderr)
         os.closerange(3, 1 << 20)
+        if sandbox is not None:
+            isolation.allow_debugging()
         isolation.reset_signals()
         os.umask(0o022)
         os.chdir(launch.directory)

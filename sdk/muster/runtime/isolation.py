@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 PLATFORM = frozenset({"services", "worker", "shared", "simulator", "deploy"})
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 1, 38, 36
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 1, 4, 38, 36
 
 
 class UserFolderOnly(importlib.abc.MetaPathFinder):
@@ -98,6 +98,11 @@ def set_limits(limits: Mapping[str, int], *, are_final: bool) -> None:
         _, hard = resource.getrlimit(number)
         soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(number, (soft, soft if are_final else hard))
+
+
+def allow_debugging() -> None:
+    """Let processes of the same user trace this one, as after `exec`: a change of user forbids it."""
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
 def prefer_as_victim() -> None:
