@@ -31,4 +31,6 @@ def _fault_of(context: RunContext, process: wire.ProcessFrame, error: str) -> st
     machine = context.tools.machine
     if process.exit_code == wire.EXIT_DISK_FULL:
         return describe_full_disk(error, machine.full_text)
+    if process.exit_code == wire.EXIT_NOT_PREPARED:
+        return f"worker {machine.worker} could not prepare the process: parent.log in its directory has the reason"
     return "" if machine.has_free_space(FULL_DISK_BYTES) else machine.full_text

@@ -61,6 +61,8 @@ def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
     """
     if own.sandbox == "none" or os.geteuid() != 0:
         return None
+    # Ranks read files in directories that they may only traverse; a tighter umask would prevent that.
+    os.umask(0o022)
     shm_bytes = own.shm_bytes or int(psutil.virtual_memory().total * _SHM_SHARE_OF_MEMORY)
     return Sandboxing(
         UserIds(read_uid_range(own.uid_range)),

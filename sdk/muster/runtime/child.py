@@ -21,14 +21,14 @@ from muster._buffered_output import settle, tolerate_full_disk
 from muster.runtime import isolation, malloc_environment
 from muster.runtime.entrypoint import ExternalCommand, Module, Script, read_entrypoint
 from muster.runtime.sandbox.sandboxes import Sandbox, drop_to
-from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full, read_launch
+from muster.wire import EXIT_DISK_FULL, EXIT_NOT_PREPARED, Launch, is_disk_full, read_launch
 
 CANNOT_START = 126
 
 
 def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
     """Turn this fork into the process that a file describes (`Launch`)."""
-    code, launch = CANNOT_START, None
+    code, launch, is_prepared = CANNOT_START, None, False
     try:
         launch = read_launch(file)
         isolation.enter_groups(launch.cgroups)
@@ -50,6 +50,7 @@ def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
         if sandbox is None:
             isolation.set_limits(launch.limits, are_final=False)
             isolation.drop_privileges(launch.user, launch.group)
+        is_prepared = True
         interpreter = launch.interpreter or sys.executable
         entrypoint = read_entrypoint(launch.command, interpreter)
         if isinstance(entrypoint, ExternalCommand):
@@ -61,7 +62,7 @@ def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
     except OSError as error:
         command = launch.command if launch else "the process"
         print(f"muster: {command!r} cannot be started: {error}", file=sys.stderr)
-        code = _code_without_start(error)
+        code = _code_without_start(error) if is_prepared or is_disk_full(error) else EXIT_NOT_PREPARED
     except BaseException:  # the fork must end here in any case
         traceback.print_exc()
     finally:

@@ -64,7 +64,14 @@ from muster.wire.frames import (
     StepMeasurements,
     Welcome,
 )
-from muster.wire.full_disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_full, write_pid
+from muster.wire.full_disk import (
+    EXIT_DISK_FULL,
+    EXIT_NOT_PREPARED,
+    disk_full,
+    disk_full_text,
+    is_disk_full,
+    write_pid,
+)
 from muster.wire.invalid_hparams import EXIT_INVALID, invalid_text, read_invalid
 from muster.wire.launch_file import LAUNCHES, read_launch, write_launch
 from muster.wire.png import CHANNELS, PIXEL_BYTES, PIXELS, PNG, encoded, png_of
@@ -99,6 +106,7 @@ __all__ = [
     "ENV_TRIAL",
     "EXIT_DISK_FULL",
     "EXIT_INVALID",
+    "EXIT_NOT_PREPARED",
     "LAUNCHES",
     "POLL_S",
     "MAX_FRAME_BYTES",

@@ -24,6 +24,7 @@ _NO_DEVICES = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
 
 def build_root(spec: SandboxSpec, place: str) -> None:
     """Build the root at the folder `place`, and make it this mount namespace's. Needs new mount and PID namespaces, and root."""
+    os.umask(0o022)
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("sandbox", place, "tmpfs", _EMPTY, "mode=755,size=8m")
     for source, target, mode in spec.mounts:
