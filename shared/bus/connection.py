@@ -18,6 +18,7 @@ from nats.js import JetStreamContext
 from pydantic import BaseModel
 
 from shared import telemetry
+from shared.auth.signatures import MessageSigner
 from shared.bus import envelope as headers, streams
 from shared.bus.batch_publish import NO_STREAM, NotStored, Outgoing, Pipeline, PublishAck
 from shared.bus.resubscribe import Resubscriber
@@ -204,9 +205,13 @@ class Bus:
         message = await self._request(kind.subject(worker), payload, {}, timeout_s)
         return kind.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
 
-    async def send_desired(self, desired: DesiredSet, timeout_s: float = 2.0) -> ObservedSet:
-        """Send a worker its desired set; return the worker's observed set."""
-        message = await self._request(DesiredSet.subject(desired.worker), desired.to_bytes(), {}, timeout_s)
+    async def send_desired(
+        self, desired: DesiredSet, signer: MessageSigner, timeout_s: float = 2.0
+    ) -> ObservedSet:
+        """Send a worker its desired set, signed; return the worker's observed set."""
+        subject, payload = DesiredSet.subject(desired.worker), desired.to_bytes()
+        signed = {headers.SIGNATURE: signer.sign(subject, payload), headers.SIGNED_BY: signer.key}
+        message = await self._request(subject, payload, signed, timeout_s)
         return ObservedSet.from_bytes(message.data)
 
     async def notify_worker(self, message: ToWorker, worker: WorkerId) -> None:
