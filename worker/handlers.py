@@ -67,7 +67,14 @@ class Handlers:
             await message.respond(self.observe().to_bytes())
 
     async def on_verdict(self, message: Received) -> None:
-        """Relay a verdict at once."""
+        """Relay a verdict at once.
+
+        A verdict asks for no reply. The bus adds one where it delivers from a stream, as a service could make it do without permission to
+        publish verdicts.
+        """
+        if message.reply:
+            _log.error("a verdict was refused: it was delivered from a stream", reply=message.reply)
+            return
         try:
             self.runs.on_verdict(TrialVerdict.from_bytes(message.data))
         except ValidationError as error:

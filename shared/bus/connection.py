@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError, NoRespondersError
 from nats.js import JetStreamContext
+from nats.nuid import NUID
 from pydantic import BaseModel
 
 from shared import telemetry
@@ -85,6 +87,7 @@ class Bus:
     ) -> "Bus":
         """Connect, and reconnect forever. Raises Transient if no server responds within 10 s."""
         client = Client()
+        client._nuid = _Unguessable()
         bus = cls(client)
         proof: dict[str, object] = {}
         if credentials is not None:
@@ -140,11 +143,6 @@ class Bus:
             self._publisher = self._client.jetstream(timeout=5)
         return self._publisher
 
-    async def ensure_streams(self) -> None:
-        """Create missing streams of the platform. Raises Transient while JetStream is unavailable."""
-        with _transient("JetStream does not respond"):
-            await streams.ensure_streams(self.jetstream)
-
     async def stream_state(self, name: str) -> StreamState:
         """Raises Transient while JetStream is unavailable or the stream is missing."""
         with _transient(f"the stream {name} cannot be read"):
@@ -152,7 +150,13 @@ class Bus:
         # Not with nats-py, which parses the whole configuration each time: every process polls this.
         found = orjson.loads(reply.data)
         if "created" not in found:
-            raise Transient(f"the stream {name} cannot be read: {found.get('error')}", retry_after_s=0.5)
+            error = found.get("error", {})
+            why = (
+                f"does not exist; {streams.WAIT_FOR_KEEPER}"
+                if error.get("code") == 404
+                else f"cannot be read: {error}"
+            )
+            raise Transient(f"the stream {name} {why}", retry_after_s=0.5)
         return StreamState(datetime.fromisoformat(found["created"]), found["state"]["last_seq"])
 
     async def probe(self, service: str) -> str | None:
@@ -164,14 +168,9 @@ class Bus:
             return "not connected to NATS"
         subject = f"{streams.HEALTH}.{service}"
         self._forbidden = ""
-        message = [Outgoing(subject, b"", {})]
-        (outcome,) = await self.pipeline.publish(message, _PROBE_S)
+        (outcome,) = await self.pipeline.publish([Outgoing(subject, b"", {})], _PROBE_S)
         if outcome == NotStored(NO_STREAM):
-            # A new bus, or one that lost its store, accepts messages once its streams are created.
-            with contextlib.suppress(Transient, TimeoutError):
-                async with asyncio.timeout(_PROBE_S):
-                    await self.ensure_streams()
-                    (outcome,) = await self.pipeline.publish(message, _PROBE_S)
+            return f"the stream {streams.EVENTS.name} does not exist; {streams.WAIT_FOR_KEEPER}"
         if isinstance(outcome, PublishAck):
             return None
         if subject.lower() in self._forbidden:
@@ -298,6 +297,13 @@ class Bus:
         self._outages.worked(AUTHENTICATION)
         for callback in self.on_reconnect:
             callback()
+
+
+class _Unguessable(NUID):
+    """Names of inboxes. Those of nats-py follow from one another, so whoever was asked once could answer in another's name."""
+
+    def next(self) -> bytearray:
+        return bytearray(secrets.token_hex(11).encode())  # nats-py expects 22 characters
 
 
 @contextlib.contextmanager
