@@ -25,14 +25,14 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     bus = await process.enter(
         await process.reach("nats", lambda: Bus.connect(nats.url, NAME, nats.credentials))
     )
-    keeper = Keeper(bus, own.replicas)
-    bus.on_reconnect.append(keeper.wake)
-    process.check("bus", keeper.trouble)
-    process.start("keep", lambda: repeat(keeper.keep, timedelta(seconds=own.every_s), keeper.woken))
+    bus_keeper = BusKeeper(bus, own.replicas)
+    bus.on_reconnect.append(bus_keeper.wake)
+    process.check("bus", bus_keeper.trouble)
+    process.start("keep", lambda: repeat(bus_keeper.keep, timedelta(seconds=own.every_s), bus_keeper.woken))
     process.mark_ready()
 
 
-class Keeper:
+class BusKeeper:
     """Creates what is missing. A second keeper beside it does no harm."""
 
     def __init__(self, bus: Bus, replicas: int) -> None:

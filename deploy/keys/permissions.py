@@ -103,7 +103,7 @@ def permissions_of(identity: str) -> dict[str, JsonValue]:
         case "admin":
             return admin_permissions()
         case "bus-keeper":
-            return keeper_permissions()
+            return bus_keeper_permissions()
         case service:
             return service_permissions(service)
 
@@ -128,7 +128,7 @@ def service_permissions(service: str) -> dict[str, JsonValue]:
     return {"pub": {**_allow([*publish, "*.*.*"]), "deny": list(deny)}, "sub": _allow(hear)}
 
 
-def keeper_permissions() -> dict[str, JsonValue]:
+def bus_keeper_permissions() -> dict[str, JsonValue]:
     """Return the bus keeper's permissions: it creates streams and consumers, and reads their state."""
     publish = []
     for stream in STREAMS:

@@ -152,7 +152,7 @@ class Bus:
         if "created" not in found:
             error = found.get("error", {})
             why = (
-                f"does not exist; {streams.WAIT_FOR_KEEPER}"
+                f"does not exist; {streams.WAIT_FOR_BUS_KEEPER}"
                 if error.get("code") == 404
                 else f"cannot be read: {error}"
             )
@@ -170,7 +170,7 @@ class Bus:
         self._forbidden = ""
         (outcome,) = await self.pipeline.publish([Outgoing(subject, b"", {})], _PROBE_S)
         if outcome == NotStored(NO_STREAM):
-            return f"the stream {streams.EVENTS.name} does not exist; {streams.WAIT_FOR_KEEPER}"
+            return f"the stream {streams.EVENTS.name} does not exist; {streams.WAIT_FOR_BUS_KEEPER}"
         if isinstance(outcome, PublishAck):
             return None
         if subject.lower() in self._forbidden:

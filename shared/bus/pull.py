@@ -19,7 +19,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from shared.bus.streams import WAIT_FOR_KEEPER, filters_of
+from shared.bus.streams import WAIT_FOR_BUS_KEEPER, filters_of
 from shared.errors import Transient
 from shared.runtime.outages import Outages
 
@@ -110,7 +110,7 @@ class Pull:
         try:
             found = await self._jetstream.consumer_info(self._stream, self._durable)
         except NotFoundError as error:
-            raise Transient(f"{name} does not exist; {WAIT_FOR_KEEPER}", _LOOK_AGAIN_S) from error
+            raise Transient(f"{name} does not exist; {WAIT_FOR_BUS_KEEPER}", _LOOK_AGAIN_S) from error
         except (TimeoutError, OSError, NatsError) as error:
             raise Transient(f"JetStream does not respond for consumer {self._durable}: {error!r}") from error
         missing = self._filters - filters_of(found.config)

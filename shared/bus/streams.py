@@ -44,7 +44,7 @@ DEAD_LETTERS = StreamConfig(
 """Operators delete its messages one by one; no service has the permission."""
 ALL = (EVENTS, COMMANDS, DEAD_LETTERS)
 
-WAIT_FOR_KEEPER = (
+WAIT_FOR_BUS_KEEPER = (
     "the bus keeper creates it within seconds; if this lasts, check that it runs: part bus-keeper of `muster status`,"
     " or `python -m deploy.bus_keeper` with a bus of your own"
 )

@@ -46,7 +46,7 @@ class DesiredSet(ToWorker, kind="desired"):
     scheduler did not sign, one with a lower epoch, and one that is not newer than the last.
 
     Attributes:
-        leader_since: When the leader of this epoch acquired its lease; None from a scheduler before 0.3.
+        leader_since: When the leader of this epoch acquired its lease; None from a scheduler of 0.2.0.
     """
 
     worker: WorkerId

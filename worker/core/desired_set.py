@@ -28,7 +28,7 @@ CLOCK_TOLERANCE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sent a desired set, and when: the leader of an epoch since a time, with a number that increases with each set. `key` signed it."""
+    """The leader that sent a desired set: its epoch, when that began, and a number that increases with each set. `key` signed it."""
 
     epoch: int
     sequence: int

@@ -43,7 +43,7 @@ class Store:
         self._outages = Outages()
 
     def load_gate(self) -> Gate:
-        """Return the sender of the last accepted desired set; of a worker before 0.3, only its epoch."""
+        """Return the sender of the last accepted desired set; of a worker of 0.2.0, only its epoch."""
         with suppress(OSError, ValidationError):
             return _GATE.validate_json(self._paths.last_set.read_text())
         with suppress(OSError, ValueError):
