@@ -20,7 +20,7 @@ DELIMITER = "__"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 SECTIONS = frozenset(
     {"nats", "postgres", "redis", "s3", "telemetry", "side", "log", "worker"}
-    | {"gateway", "searcher", "scheduler", "provisioner", "registry", "simulator"}
+    | {"gateway", "searcher", "scheduler", "provisioner", "registry", "simulator", "bus_keeper"}
 )
 """All sections of the platform. One environment may configure all processes, so sections of other processes are allowed."""
 

@@ -146,6 +146,11 @@ class WorkerPaths:
         return self.root / "epoch"
 
     @property
+    def last_set(self) -> Path:
+        """The sender of the last accepted desired set."""
+        return self.root / "last-desired-set.json"
+
+    @property
     def runs(self) -> Path:
         return self.root / "runs"
 

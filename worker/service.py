@@ -19,6 +19,7 @@ from shared.runtime.process import ServiceProcess
 from worker.connection.heartbeat import Heartbeat
 from worker.connection.identity import join, load_identity
 from worker.connection.platform_connection import PlatformConnection
+from worker.connection.signed_sets import SignedSets
 from worker.environments.environments import Environments, installing_environment
 from worker.executors.interface import Executor
 from worker.executors.local_processes import LocalProcesses
@@ -87,7 +88,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         processes=LocalProcesses(),
         gpus=open_gpus(machine.kind),
     )
-    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock, is_isolated=is_shared)
+    signed_sets = SignedSets(WorkerId(own.id), lambda: identity.issuer_key, platform.renew_soon)
+    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock, signed_sets, is_isolated=is_shared)
     runs = Runs(tools, Store(paths), heartbeat.wake)
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving
@@ -100,7 +102,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     runs.adopt()
     process.on_close(runs.close)
 
-    handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.on_contact)
+    handlers = Handlers(runs, signed_sets, lambda: heartbeat.observe(runs), heartbeat.on_contact)
     ending = _Ending(runs, executor, heartbeat)
     process.start("executor", executor.run, stop=ending.end)
     process.start(

@@ -13,10 +13,13 @@ from deploy.embedded.host.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
 from shared.messages.health import PROCESS, CheckResult, HealthReport
 
-SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator")
-"""In start order: the slowest first."""
+SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator", "bus-keeper")
+"""In start order: the slowest first. The bus keeper has a credential and a process like a service, and is none."""
 
-MODULES = {name: f"services.{name}" for name in SERVICES} | {"simulator": "simulator"}
+MODULES = {name: f"services.{name}" for name in SERVICES} | {
+    "simulator": "simulator",
+    "bus-keeper": "deploy.bus_keeper",
+}
 """Modules to start: the simulator is beside the services because it drives their cores."""
 
 BAD_SETTINGS = 2

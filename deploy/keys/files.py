@@ -7,7 +7,7 @@ account.seed   account.jwt           the account MUSTER for streams, services an
 account-signer.seed                  signs the services' users
 worker-issuer.json                   the scoped signing key for workers, given to the scheduler only
 retiring.json                        former signing keys that are still valid
-<service>.seed <service>.creds       one user per service, and `admin` for the operator's tools
+<service>.seed <service>.creds       one user per service, `bus-keeper`, and `admin` for the operator's tools
 revoked.json                         revoked user keys
 server.conf                          to be included in the server's configuration
 """
@@ -27,10 +27,10 @@ from pydantic import JsonValue
 from deploy.keys.directory import Keys
 from deploy.keys.permissions import (
     ADMIN,
+    BUS_KEEPER,
     SERVICES,
     WORKER_ROLE,
-    admin_permissions,
-    service_permissions,
+    permissions_of,
     worker_template,
 )
 from muster.errors import Conflict
@@ -70,8 +70,8 @@ def init_keys(directory: Path, now: datetime) -> Keys:
     signed.file("system.jwt", _account_claims("SYS", public_key(system), {}, []), vouching)
     claims = _muster_claims(public_key(account), public_key(signer), issuer, keys)
     signed.file("account.jwt", claims, vouching)
-    for identity in (*SERVICES, ADMIN):
-        permissions = admin_permissions() if identity == ADMIN else service_permissions(identity)
+    for identity in (*SERVICES, BUS_KEEPER, ADMIN):
+        permissions = permissions_of(identity)
         seed = _seed(directory, identity, KeyKind.USER)
         token = signed.token(
             _existing_token(keys.credentials(identity)),

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from services.scheduler import metrics
 from services.scheduler.core.planning.decisions import WaitReason
@@ -41,9 +42,10 @@ Event = Callable[["Cycle"], None]
 
 @dataclass(slots=True)
 class LeaderTerm:
-    """The state of one leader's term: its epoch, its cluster, and the tokens that it may use."""
+    """The state of one leader's term: its epoch and when that began, its cluster, and the tokens that it may use."""
 
     epoch: int
+    since: datetime
     cluster: Cluster
     next_token: int
     last_token: int

@@ -26,6 +26,7 @@ from services.scheduler.workers.desired_state import DesiredStateSender
 from services.scheduler.workers.heartbeats import Heartbeats
 from services.scheduler.workers.joining import Joining
 from shared.auth.nats_jwt import WorkerIssuer
+from shared.auth.signatures import MessageSigner
 from shared.bus import Responder
 from shared.bus.data_deletion import DeletionLoop
 from shared.bus.republish import republishing
@@ -117,6 +118,7 @@ async def _begin(dependencies: LeaderDependencies, epoch: int) -> LeaderTerm:
         world = await load_state(connection, base.clock.now())
     return LeaderTerm(
         epoch=epoch,
+        since=base.clock.now(),
         cluster=world.cluster,
         next_token=token,
         last_token=token + BLOCK - 1,
@@ -129,7 +131,13 @@ async def _lead(dependencies: LeaderDependencies, term: LeaderTerm, ended: async
     over = asyncio.Event()
     base = dependencies.infrastructure
     bus, database, units, clock = base.bus, base.database, base.units, base.clock
-    dispatch = DesiredStateSender(bus, term, clock, lambda: dependencies.lease.held and not over.is_set())
+    dispatch = DesiredStateSender(
+        bus,
+        term,
+        clock,
+        lambda: dependencies.lease.held and not over.is_set(),
+        MessageSigner(dependencies.issuer.seed),
+    )
     cycle = Cycle(term, units, dependencies.lease, clock, dispatch.send)
     heartbeats = Heartbeats(bus, cycle, clock, dispatch)
     dispatch.on_observed_set = heartbeats.on_observed_set

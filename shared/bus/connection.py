@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,9 +16,11 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError, NoRespondersError
 from nats.js import JetStreamContext
+from nats.nuid import NUID
 from pydantic import BaseModel
 
 from shared import telemetry
+from shared.auth.signatures import MessageSigner
 from shared.bus import envelope as headers, streams
 from shared.bus.batch_publish import NO_STREAM, NotStored, Outgoing, Pipeline, PublishAck
 from shared.bus.resubscribe import Resubscriber
@@ -84,6 +87,7 @@ class Bus:
     ) -> "Bus":
         """Connect, and reconnect forever. Raises Transient if no server responds within 10 s."""
         client = Client()
+        client._nuid = _Unguessable()
         bus = cls(client)
         proof: dict[str, object] = {}
         if credentials is not None:
@@ -139,11 +143,6 @@ class Bus:
             self._publisher = self._client.jetstream(timeout=5)
         return self._publisher
 
-    async def ensure_streams(self) -> None:
-        """Create missing streams of the platform. Raises Transient while JetStream is unavailable."""
-        with _transient("JetStream does not respond"):
-            await streams.ensure_streams(self.jetstream)
-
     async def stream_state(self, name: str) -> StreamState:
         """Raises Transient while JetStream is unavailable or the stream is missing."""
         with _transient(f"the stream {name} cannot be read"):
@@ -151,7 +150,13 @@ class Bus:
         # Not with nats-py, which parses the whole configuration each time: every process polls this.
         found = orjson.loads(reply.data)
         if "created" not in found:
-            raise Transient(f"the stream {name} cannot be read: {found.get('error')}", retry_after_s=0.5)
+            error = found.get("error", {})
+            why = (
+                f"does not exist; {streams.WAIT_FOR_BUS_KEEPER}"
+                if error.get("code") == 404
+                else f"cannot be read: {error}"
+            )
+            raise Transient(f"the stream {name} {why}", retry_after_s=0.5)
         return StreamState(datetime.fromisoformat(found["created"]), found["state"]["last_seq"])
 
     async def probe(self, service: str) -> str | None:
@@ -163,14 +168,9 @@ class Bus:
             return "not connected to NATS"
         subject = f"{streams.HEALTH}.{service}"
         self._forbidden = ""
-        message = [Outgoing(subject, b"", {})]
-        (outcome,) = await self.pipeline.publish(message, _PROBE_S)
+        (outcome,) = await self.pipeline.publish([Outgoing(subject, b"", {})], _PROBE_S)
         if outcome == NotStored(NO_STREAM):
-            # A new bus, or one that lost its store, accepts messages once its streams are created.
-            with contextlib.suppress(Transient, TimeoutError):
-                async with asyncio.timeout(_PROBE_S):
-                    await self.ensure_streams()
-                    (outcome,) = await self.pipeline.publish(message, _PROBE_S)
+            return f"the stream {streams.EVENTS.name} does not exist; {streams.WAIT_FOR_BUS_KEEPER}"
         if isinstance(outcome, PublishAck):
             return None
         if subject.lower() in self._forbidden:
@@ -204,9 +204,13 @@ class Bus:
         message = await self._request(kind.subject(worker), payload, {}, timeout_s)
         return kind.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
 
-    async def send_desired(self, desired: DesiredSet, timeout_s: float = 2.0) -> ObservedSet:
-        """Send a worker its desired set; return the worker's observed set."""
-        message = await self._request(DesiredSet.subject(desired.worker), desired.to_bytes(), {}, timeout_s)
+    async def send_desired(
+        self, desired: DesiredSet, signer: MessageSigner, timeout_s: float = 2.0
+    ) -> ObservedSet:
+        """Send a worker its desired set, signed; return the worker's observed set."""
+        subject, payload = DesiredSet.subject(desired.worker), desired.to_bytes()
+        signed = {headers.SIGNATURE: signer.sign(subject, payload), headers.SIGNED_BY: signer.key}
+        message = await self._request(subject, payload, signed, timeout_s)
         return ObservedSet.from_bytes(message.data)
 
     async def notify_worker(self, message: ToWorker, worker: WorkerId) -> None:
@@ -293,6 +297,13 @@ class Bus:
         self._outages.worked(AUTHENTICATION)
         for callback in self.on_reconnect:
             callback()
+
+
+class _Unguessable(NUID):
+    """Names of inboxes. Those of nats-py follow from one another, so whoever was asked once could answer in another's name."""
+
+    def next(self) -> bytearray:
+        return bytearray(secrets.token_hex(11).encode())  # nats-py expects 22 characters
 
 
 @contextlib.contextmanager

@@ -142,8 +142,7 @@ class Consumer:
             self._fetching = None
 
     async def _ready(self) -> None:
-        await self._unless_stopping(self._bus.ensure_streams)
-        await self._unless_stopping(self._pull.ensure)
+        await self._unless_stopping(self._pull.check)
 
     async def _step(self) -> None:
         batch = await self._unless_stopping(self._pull.next_batch)

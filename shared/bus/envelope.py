@@ -24,6 +24,10 @@ CORRELATION = "Muster-Correlation"
 CAUSATION = "Muster-Causation"
 ERROR = "Muster-Error"
 DEADLINE = "Muster-Deadline-Ms"
+SIGNATURE = "Muster-Signature"
+"""Signature of a message to a worker, over its subject and payload."""
+SIGNED_BY = "Muster-Signed-By"
+"""Public key of that signature."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
-from nats.js import JetStreamContext, api
-from nats.js.errors import BadRequestError, NotFoundError
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
 
+from shared.bus.streams import WAIT_FOR_BUS_KEEPER, filters_of
 from shared.errors import Transient
 from shared.runtime.outages import Outages
 
@@ -30,9 +31,8 @@ _AHEAD = _BATCH
 _EXPIRES_S = 60.0
 _HEARTBEAT_S = 4.0
 _SILENT_S = 2 * _HEARTBEAT_S
-_ACK_WAIT_S = 5.0
+_LOOK_AGAIN_S = 0.25
 _IN_PROGRESS_EVERY_S = 1.5
-_MAX_ACK_PENDING = 2000
 _EXPIRED, _UNSERVED = "408", "Nats-Pending-Messages"
 _CONTROL = {"100", "404", "408", "409", "503"}
 
@@ -53,7 +53,7 @@ class Pull:
         self._jetstream = jetstream
         self._stream = stream
         self._durable = durable
-        self._filters = sorted(filters)
+        self._filters = set(filters)
         self._outages = outages
         self._arrived: deque[Msg] = deque()
         self._taken: list[Msg] = []
@@ -100,31 +100,25 @@ class Pull:
         self._woken = True
         self._something.set()
 
-    async def ensure(self) -> None:
-        """Create the durable consumer, or extend its filter if this version of the service handles more types."""
-        config = api.ConsumerConfig(
-            durable_name=self._durable,
-            filter_subjects=self._filters,
-            ack_policy=api.AckPolicy.EXPLICIT,
-            ack_wait=_ACK_WAIT_S,
-            max_deliver=-1,
-            max_ack_pending=_MAX_ACK_PENDING,
-            deliver_policy=api.DeliverPolicy.ALL,
-        )
+    async def check(self) -> None:
+        """Check that the durable consumer exists and receives all that this version of the service handles.
+
+        Raises:
+            Transient: It does not yet; call again.
+        """
+        name = f"the consumer {self._durable} of the stream {self._stream}"
         try:
-            try:
-                found = await self._jetstream.consumer_info(self._stream, self._durable)
-                if sorted(found.config.filter_subjects or []) == self._filters:
-                    return
-            except NotFoundError:
-                pass
-            await self._jetstream.add_consumer(self._stream, config)
-        except BadRequestError as error:
-            raise Transient(
-                f"consumer {self._durable} on {self._stream} could not be created: {error}"
-            ) from error
+            found = await self._jetstream.consumer_info(self._stream, self._durable)
+        except NotFoundError as error:
+            raise Transient(f"{name} does not exist; {WAIT_FOR_BUS_KEEPER}", _LOOK_AGAIN_S) from error
         except (TimeoutError, OSError, NatsError) as error:
             raise Transient(f"JetStream does not respond for consumer {self._durable}: {error!r}") from error
+        missing = self._filters - filters_of(found.config)
+        if missing:
+            raise Transient(
+                f"{name} does not receive {', '.join(sorted(missing))}; upgrade the bus keeper, which extends it",
+                _LOOK_AGAIN_S,
+            )
 
     def ask_again(self) -> None:
         """Reset after a reconnect: the server has dropped outstanding requests."""
@@ -163,7 +157,7 @@ class Pull:
             return
         if self._lost or (self._outstanding and now - self._last_activity_s >= _SILENT_S):
             # Rejected, or no heartbeat: the server, the stream or the consumer was lost.
-            await self.ensure()
+            await self.check()
             self._lost, self._outstanding = False, 0
         try:
             await self._ask()

@@ -273,7 +273,7 @@ class Relay:
         since = self._clock.now()
         for stream in streams.ALL:
             promised = self._top.get(stream.name, 0)
-            state = await self._stream_state(stream.name)
+            state = await self._bus.stream_state(stream.name)
             self._created[stream.name] = state.created
             if not self._may_have_lost(stream.name, state, promised):
                 continue
@@ -297,16 +297,8 @@ class Relay:
 
     async def _stream_created(self, name: str) -> datetime:
         if name not in self._created:
-            self._created[name] = (await self._stream_state(name)).created
+            self._created[name] = (await self._bus.stream_state(name)).created
         return self._created[name]
-
-    async def _stream_state(self, name: str) -> StreamState:
-        """Read the state, and create the streams only if that fails."""
-        try:
-            return await self._bus.stream_state(name)
-        except Transient:
-            await self._bus.ensure_streams()
-            return await self._bus.stream_state(name)
 
     def _on_reconnect(self) -> None:
         """Inspect at once: the server may have returned with another store."""

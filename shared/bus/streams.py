@@ -1,9 +1,8 @@
-"""Definitions of the streams. Every service may create missing ones; none updates or deletes them."""
+"""Definitions of the streams. The bus keeper creates them (`keeping`); services wait until they exist."""
 
 from dataclasses import dataclass
 
-from nats.js import JetStreamContext, api
-from nats.js.errors import BadRequestError, NotFoundError
+from nats.js import api
 
 from shared.ids import SITE
 
@@ -45,6 +44,12 @@ DEAD_LETTERS = StreamConfig(
 """Operators delete its messages one by one; no service has the permission."""
 ALL = (EVENTS, COMMANDS, DEAD_LETTERS)
 
+WAIT_FOR_BUS_KEEPER = (
+    "the bus keeper creates it within seconds; if this lasts, check that it runs: part bus-keeper of `muster status`,"
+    " or `python -m deploy.bus_keeper` with a bus of your own"
+)
+"""What to do while a stream or consumer does not exist."""
+
 HEALTH = f"evt.v1.{SITE}.health"
 """Subject prefix of health probes, before a service's name. No consumer reads them, and the stream drops them after a day."""
 
@@ -57,33 +62,6 @@ def stream_of(subject: str) -> StreamConfig:
     raise ValueError(f"no stream stores {subject}")
 
 
-async def ensure_streams(jetstream: JetStreamContext, replicas: int = 1) -> None:
-    """Create missing streams. Concurrent calls of several services all succeed."""
-    for stream in ALL:
-        try:
-            await jetstream.stream_info(stream.name)
-        except NotFoundError:
-            await _create(jetstream, stream, replicas)
-
-
-async def _create(jetstream: JetStreamContext, stream: StreamConfig, replicas: int) -> None:
-    try:
-        await jetstream.add_stream(
-            api.StreamConfig(
-                name=stream.name,
-                subjects=list(stream.subjects),
-                retention=stream.retention,
-                storage=api.StorageType.FILE,
-                discard=api.DiscardPolicy.NEW,
-                max_bytes=stream.max_bytes,
-                max_age=stream.max_age_s,
-                duplicate_window=stream.duplicate_window_s,
-                num_replicas=replicas,
-                allow_atomic=stream.takes_batches,
-                deny_delete=not stream.deletable,
-                deny_purge=True,
-            )
-        )
-    except BadRequestError:
-        # Another service created it meanwhile.
-        await jetstream.stream_info(stream.name)
+def filters_of(config: api.ConsumerConfig) -> set[str]:
+    """Return the subjects that a consumer receives."""
+    return set(config.filter_subjects or ([config.filter_subject] if config.filter_subject else []))

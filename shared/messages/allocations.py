@@ -1,5 +1,6 @@
 """Desired and observed sets: what the scheduler wants a worker to run, and what the worker runs."""
 
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -41,13 +42,18 @@ class DesiredAllocation(Record):
 class DesiredSet(ToWorker, kind="desired"):
     """scheduler → worker: the desired set, as a core request that the worker answers with an ObservedSet.
 
-    The scheduler resends it until the observed set equals it. The worker rejects a set with a lower epoch.
+    The scheduler resends it until the observed set equals it. Headers carry the scheduler's signature. The worker rejects a set that the
+    scheduler did not sign, one with a lower epoch, and one that is not newer than the last.
+
+    Attributes:
+        leader_since: When the leader of this epoch acquired its lease; None from a scheduler of 0.2.0.
     """
 
     worker: WorkerId
     epoch: int
     sequence: int
     allocations: tuple[DesiredAllocation, ...]
+    leader_since: datetime | None = None
 
 
 class Batches(Record):
@@ -142,7 +148,8 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     """worker → scheduler: the heartbeat, sent every second and at once on a change. It also answers a desired set.
 
     `incarnation` changes with each start of the daemon. `sequence` increases with each set. `epoch` is the highest one seen, stored on disk.
-    `trouble`: why the worker cannot start new work, in one sentence.
+    `trouble`: why the worker cannot start new work, in one sentence. `refused_sets`: desired sets that this daemon refused because the scheduler
+    had not signed them or their epoch is not plausible; `refusal`: why it refused the last one.
     """
 
     IS_TRACED = False
@@ -161,3 +168,5 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     labels: dict[str, str] = Field(default_factory=dict)
     trouble: str | None = None
     leaving: ReclaimNotice | None = None
+    refused_sets: int = 0
+    refusal: str | None = None

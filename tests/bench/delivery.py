@@ -128,7 +128,6 @@ async def _send_all(report: Report, environment: dict[str, str], sink: Sink) -> 
             environment["MUSTER_NATS__URL"], "gateway", Path(environment["MUSTER_NATS__CREDENTIALS"])
         ) as bus,
     ):
-        await bus.ensure_streams()
         relay = Relay(bus, gateway, "gateway", clock)
         units = Units(gateway, relay, "gateway", clock)
         publishing = asyncio.create_task(relay.run())

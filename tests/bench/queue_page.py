@@ -35,7 +35,7 @@ def measure(report: Report) -> Figures:
     figures: Figures = {}
     for order in ORDERS:
         for name, experiments in EXPERIMENTS.items():
-            term = LeaderTerm(1, _waiting(order, experiments), 1, 1000, WAITING)
+            term = LeaderTerm(1, NOW, _waiting(order, experiments), 1, 1000, WAITING)
             seconds, seen = _read(term)
             report.check(f"entries_{order}_{name}", WAITING, seen)
             figures[f"page_{order}_{name}_ms"] = round(1000 * percentile(seconds, 0.5), 1)

@@ -89,7 +89,7 @@ def _objects(places: Places) -> Iterator[tuple[str, bytes]]:
 
 def _figures(places: Places) -> Iterator[tuple[str, bytes]]:
     guard = {"Authorization": f"Bearer {places.secret('side-token')}"}
-    for service in ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator"):
+    for service in ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator", "bus-keeper"):
         answer = httpx.get(f"http://127.0.0.1:{places.ports[service][-1]}/metrics", headers=guard)
         assert answer.status_code == 200
         yield f"figures of {service}", answer.content

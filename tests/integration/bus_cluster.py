@@ -9,7 +9,7 @@ from deploy.embedded.host.ports import LOOPBACK, free_ports
 from deploy.embedded.servers import Home, NatsServer
 from deploy.keys.directory import Keys
 from deploy.keys.permissions import ADMIN, inbox
-from shared.bus.streams import ensure_streams
+from shared.bus.keeping import ensure_bus
 from tests.support.waiting import eventually
 
 NODES = 3
@@ -63,7 +63,7 @@ class BusCluster:
                 inbox_prefix=inbox(ADMIN).encode(),
             )
             try:
-                await ensure_streams(client.jetstream(timeout=5), replicas=NODES)
+                await ensure_bus(client.jetstream(timeout=5), replicas=NODES)
             except nats.errors.Error:
                 return False  # no leader has been elected yet
             finally:

@@ -20,11 +20,13 @@ from deploy.embedded.first_start.certificates import make_certificates
 from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
 from deploy.embedded.servers.s3 import PORTS_NEEDED
+from deploy.embedded.services import Service
 from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys
-from deploy.keys.permissions import ADMIN, inbox
+from deploy.keys.permissions import ADMIN, BUS_KEEPER, inbox
 from deploy.postgres.setup import drop_database, set_up_database
 from deploy.postgres.urls import PlatformDatabase, ServiceUrls, role_names
+from shared.bus.keeping import ensure_bus
 from shared.clock import SystemClock
 from shared.database.upgrading import migrate
 from shared.settings import PostgresSettings
@@ -64,6 +66,7 @@ class Servers:
     def nats(self) -> NatsServer:
         server = NatsServer(self.home, free_ports(1)[0], self.keys)
         self._start(server)
+        self._start(bus_keeper(server))
         return server
 
     @cached_property
@@ -111,8 +114,8 @@ class Servers:
         apart(drop_database(database.administrator_url, database.name))
 
     def clear_bus(self) -> None:
-        """Delete all streams, as if the server were new."""
-        apart(_delete_streams(self.nats.url, str(self.keys.credentials(ADMIN))))
+        """Delete all streams, and create them again, as if the server were new."""
+        apart(_renew_streams(self.nats.url, str(self.keys.credentials(ADMIN))))
 
     def environment(self, service: str, database: TestDatabase) -> dict[str, str]:
         """The settings of a service, as its process finds them in the environment."""
@@ -170,14 +173,25 @@ async def _copy_database(administrator_url: str, model: str, name: str) -> None:
         await server.close()
 
 
-async def _delete_streams(url: str, credentials: str) -> None:
+def bus_keeper(server: NatsServer, **settings: str) -> Service:
+    """The process that creates the bus's streams and consumers."""
+    environment = {
+        "MUSTER_NATS__URL": server.url,
+        "MUSTER_NATS__CREDENTIALS": str(server.keys.credentials(BUS_KEEPER)),
+        **settings,
+    }
+    return Service(server.home, BUS_KEEPER, free_ports(1)[0], lambda: environment)
+
+
+async def _renew_streams(url: str, credentials: str) -> None:
     client = await nats.connect(url, user_credentials=credentials, inbox_prefix=inbox(ADMIN).encode())
     try:
         stream_api = client.jetstream()
         for stream in await stream_api.streams_info():
             if stream.config.name:
                 await stream_api.delete_stream(stream.config.name)
+        await ensure_bus(stream_api)
     except NotFoundError:
-        pass
+        await ensure_bus(stream_api)
     finally:
         await client.close()

@@ -32,6 +32,7 @@ from shared.auth.nats_jwt import (
     worker_token,
 )
 from shared.bus import Bus
+from shared.bus.keeping import ensure_bus
 from shared.clock import SystemClock
 from tests.integration.bus_probe import connected
 from tests.support.waiting import eventually
@@ -238,8 +239,9 @@ async def test_what_the_accounts_own_key_signs_does_not_count(own_server: NatsSe
 async def test_a_probe_names_a_permission_that_the_credentials_lack(own_server: NatsServer) -> None:
     """As with credentials of a release whose services did not publish what this one's do."""
     keys = own_server.keys
+    async with await Bus.connect(own_server.url, "admin", keys.credentials("admin")) as operator:
+        await ensure_bus(operator.jetstream)
     async with await Bus.connect(own_server.url, "gateway", keys.credentials("gateway")) as bus:
-        await bus.ensure_streams()
         assert await bus.probe("gateway") is None
         why = await bus.probe("registry")
         assert why is not None and "muster keys init" in why and "permissions violation" in why

@@ -39,6 +39,7 @@ PARTS = {
     "provisioner",
     "gateway",
     "simulator",
+    "bus-keeper",
 }
 
 DASHBOARD = Path(__file__).parents[2] / "web" / "dist" / "routes.json"

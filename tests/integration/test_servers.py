@@ -56,7 +56,6 @@ async def test_the_bus_keeps_its_messages_through_a_crash(
 ) -> None:
     credentials = str(nats_credentials("admin"))
     client = await nats.connect(nats_server.url, user_credentials=credentials)
-    await client.jetstream().add_stream(name="EVT", subjects=["evt.v1.>"])
     await client.jetstream().publish("evt.v1.t.trial.requested", b"kept")
     await client.close()
     nats_server.kill()

@@ -10,13 +10,16 @@ from tests.integration.conftest import (
     settings,
 )
 from tests.integration.gateway.conftest import api, gateway, others
+from tests.integration.worker.conftest import daemons, platform
 
 __all__ = [
     "api",
+    "daemons",
     "gateway",
     "nats_credentials",
     "nats_server",
     "others",
+    "platform",
     "postgres",
     "redis_server",
     "s3_server",

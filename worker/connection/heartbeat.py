@@ -13,6 +13,7 @@ from shared.ids import PoolName, WorkerId
 from shared.messages.allocations import ObservedAllocation, ObservedSet, ReclaimNotice, Slot
 from shared.runtime.outages import Outages
 from worker.connection.platform_connection import PlatformConnection
+from worker.connection.signed_sets import SignedSets
 from worker.core.desired_set import Workload, is_abandoned, is_orphaned
 from worker.settings import WorkerSection
 
@@ -56,6 +57,7 @@ class Heartbeat:
         slots: tuple[Slot, ...],
         incarnation: UUID,
         clock: Clock,
+        signed_sets: SignedSets,
         *,
         is_isolated: bool,
     ) -> None:
@@ -67,6 +69,7 @@ class Heartbeat:
         self._incarnation = incarnation
         self._is_isolated = is_isolated
         self._clock = clock
+        self._signed_sets = signed_sets
         self._sequence = 0
         self._changed = asyncio.Event()
         self._last_contact_at = clock.monotonic()
@@ -99,6 +102,8 @@ class Heartbeat:
             labels=self._labels,
             trouble=runs.trouble,
             leaving=self.leaving(),
+            refused_sets=self._signed_sets.refused,
+            refusal=self._signed_sets.refusal,
         )
 
     async def run(self, runs: LocalRuns) -> None:

@@ -42,6 +42,11 @@ class StoredIdentity:
         """The public key."""
         return nats_jwt.public_key(self.seed)
 
+    @property
+    def issuer_key(self) -> str:
+        """The public key that signed the current credentials: the scheduler's. Empty before joining."""
+        return str(nats_jwt.decode(self.credentials.jwt).get("iss", "")) if self.credentials else ""
+
     def identity(self) -> WorkerIdentity:
         """Return the identity that the connection uses at each (re)connect, so that a renewed token takes effect at once."""
         return WorkerIdentity(jwt=self._jwt, sign=self._sign)

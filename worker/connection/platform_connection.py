@@ -35,6 +35,7 @@ class PlatformConnection:
         self._clock = clock
         self._worker = WorkerId(settings.worker.id)
         self._bus: Bus | None = None
+        self._renewing = asyncio.Event()
 
     @property
     def is_connected(self) -> bool:
@@ -51,6 +52,10 @@ class PlatformConnection:
             raise Transient("the worker is not connected yet", retry_after_s=0.2)
         return await self._bus.send(kind, payload, self._worker, timeout_s)
 
+    def renew_soon(self) -> None:
+        """Renew the credentials now; at most once in `RENEW_RETRY_S`."""
+        self._renewing.set()
+
     async def run(self, on_connected: Callable[[Bus], Awaitable[None]]) -> None:
         """Connect, call `on_connected`, and renew the credentials until cancelled.
 
@@ -60,12 +65,21 @@ class PlatformConnection:
         self._bus = await self._connect()
         await on_connected(self._bus)
         while True:
-            await asyncio.sleep(max(1.0, self._identity.renewal_in(self._clock.now()).total_seconds()))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(
+                    max(1.0, self._identity.renewal_in(self._clock.now()).total_seconds())
+                ):
+                    await self._renewing.wait()
+            was_asked = self._renewing.is_set()
             try:
                 await renew(self._identity, self._bus, self._worker)
             except MusterError as error:
                 _log.warning("the credentials could not be renewed", error=str(error))
+                was_asked = True
+            if was_asked:
+                # A set with a foreign key must not make the worker renew all the time.
                 await asyncio.sleep(RENEW_RETRY_S)
+                self._renewing.clear()
 
     async def close(self) -> None:
         """Disconnect."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from muster.config.optimizations import Distributed
+from muster.errors import Rejected
 from shared.ids import AllocationId, WorkerId
 from worker.core.gang.assignment import Formation, Gang
 from worker.core.gang.members import assign_ranks
@@ -17,12 +19,31 @@ UNSENT_DATA_FACTOR = 8
 """Multiplies the silence limit of a rented machine while reports or checkpoints are unsent: no other copy of them exists."""
 
 
+DEPOSED = "deposed_leader"
+FREE_TERMS = 1000
+"""Epochs that the lease's history may increase beyond one per second, as a lease that is released and acquired at once does."""
+CLOCK_TOLERANCE = timedelta(days=1)
+"""How far the scheduler's clock may be ahead of the worker's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """The leader that sent a desired set: its epoch, when that began, and a number that increases with each set. `key` signed it."""
+
+    epoch: int
+    sequence: int
+    since: datetime | None = None
+    key: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The highest epoch seen (persisted), and the newest sequence number of that epoch."""
+    """The sender of the last accepted set, and of the first one that the same key signed. Persisted, so that no set is accepted twice."""
 
     epoch: int = 0
     sequence: int = -1
+    key: str = ""
+    first: Sender | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +54,46 @@ class Applied:
     new: tuple[LocalRun, ...]
 
 
-def pass_gate(gate: Gate, epoch: int, sequence: int) -> Gate | None:
-    """Return the gate after a set, or None if the set is older than the last applied one or comes from a deposed leader."""
-    if epoch < gate.epoch or (epoch == gate.epoch and sequence < gate.sequence):
-        return None
-    return Gate(epoch, sequence)
+def pass_gate(gate: Gate, sender: Sender, now: datetime) -> Gate:
+    """Return the gate after a set. A set that another key signed starts anew: sets of the former key are not accepted any more.
+
+    Raises:
+        Rejected: The set comes from a deposed leader (`deposed_leader`), is not newer than the last one (`replayed_set`), or has an epoch that
+            the lease cannot have reached since the first set (`epoch_implausible`).
+    """
+    if gate.key and gate.key != sender.key:
+        gate = Gate()
+    if sender.epoch < gate.epoch:
+        raise Rejected(
+            DEPOSED, f"a desired set has epoch {sender.epoch}, and the worker knows epoch {gate.epoch}"
+        )
+    if sender.epoch == gate.epoch and sender.sequence <= gate.sequence:
+        raise Rejected(
+            "replayed_set",
+            f"desired set {sender.sequence} of epoch {sender.epoch} is not newer than set {gate.sequence}",
+        )
+    first = gate.first or sender
+    _check_epoch(first, sender, now)
+    return Gate(sender.epoch, sender.sequence, sender.key, first)
+
+
+def _check_epoch(first: Sender, sender: Sender, now: datetime) -> None:
+    """Each epoch is a lease that was acquired after the one before, so epochs cannot increase faster than time passes."""
+    if sender.since is None or first.since is None:
+        raise Rejected("epoch_implausible", "a desired set does not name the start of its leader's term")
+    if sender.since > now + CLOCK_TOLERANCE:
+        raise Rejected(
+            "epoch_implausible",
+            f"a desired set's leader leads since {sender.since:%Y-%m-%d %H:%M} UTC, which is in the future",
+            hint="set the clocks of the scheduler and of this machine",
+        )
+    elapsed_s = max(0.0, (sender.since - first.since).total_seconds())
+    if sender.epoch - first.epoch > FREE_TERMS + elapsed_s:
+        raise Rejected(
+            "epoch_implausible",
+            f"a desired set has epoch {sender.epoch}; {elapsed_s:.0f} s after epoch {first.epoch} no lease has reached it",
+            hint="if the scheduler's key was stolen, rotate it: `muster keys rotate --account`",
+        )
 
 
 def apply_desired(

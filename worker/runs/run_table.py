@@ -14,7 +14,7 @@ from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedA
 from shared.messages.experiments import TrialVerdict
 from shared.messages.trial_specs import Signal
 from shared.runtime.outages import Outages
-from worker.core.desired_set import Gate, Workload, apply_desired, pass_gate
+from worker.core.desired_set import Sender, Workload, apply_desired, pass_gate
 from worker.core.process_names import HOOK, RENDEZVOUS, part_of
 from worker.core.run import reducers as core
 from worker.core.run.actions import KillRanks, OpenRendezvous, StartRanks
@@ -48,7 +48,7 @@ class Runs:
         self._tools = tools
         self._store = store
         self._on_change = on_change
-        self._gate = Gate(store.load_epoch())
+        self._gate = store.load_gate()
         self._contexts: dict[AllocationId, RunContext] = {}
         self._draining = Draining(tools, store, on_change)
         self._outages = Outages()
@@ -124,14 +124,15 @@ class Runs:
                 return context.session
         return None
 
-    def apply(self, desired: DesiredSet) -> bool:
-        """Apply a desired set; False if it comes from a deposed leader or is older than the last one."""
-        gate = pass_gate(self._gate, desired.epoch, desired.sequence)
-        if gate is None:
-            _log.warning("a desired set was refused", epoch=desired.epoch, known=self._gate.epoch)
-            return False
-        if gate.epoch != self._gate.epoch:
-            self._store.save_epoch(gate.epoch)
+    def apply(self, desired: DesiredSet, key: str) -> None:
+        """Apply a desired set that `key` signed.
+
+        Raises:
+            Rejected: It does not pass the gate (see `pass_gate`), or an allocation does not name this worker.
+        """
+        sender = Sender(desired.epoch, desired.sequence, desired.leader_since, key)
+        gate = pass_gate(self._gate, sender, self._tools.clock.now())
+        self._store.save_gate(gate, is_new_epoch=gate.epoch != self._gate.epoch)
         self._gate = gate
         runs = {allocation_id: context.run for allocation_id, context in self._contexts.items()}
         applied = apply_desired(runs, read_desired(desired), self._tools.worker)
@@ -145,7 +146,6 @@ class Runs:
         for allocation in desired.allocations:
             if allocation.hangs and (context := self._contexts.get(allocation.allocation_id)):
                 self._supervisor.end_hung(context)
-        return True
 
     def on_verdict(self, verdict: TrialVerdict) -> None:
         """Apply a verdict of the fast path: the rank is waiting for it."""

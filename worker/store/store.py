@@ -1,4 +1,4 @@
-"""State that survives a restart of the daemon: the highest epoch, and a record of every run.
+"""State that survives a restart of the daemon: the sender of the last desired set, and a record of every run.
 
 Writes that a full disk rejects are kept in memory and retried. An outdated record does no harm: the warm parent
 ignores orders that it has already executed.
@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from muster import wire
 from shared.ids import RunId
 from shared.runtime.outages import Outages
+from worker.core.desired_set import Gate
 from worker.paths import WorkerPaths
 from worker.store.records import StoredRun, read_record, write_record
 
 MAX_NUMBERINGS = 1000
 """Maximum number of runs that may return with continued numbering; older ones would lose their first lines."""
+_GATE = TypeAdapter(Gate)
 _KEEPING = "writing records; they wait in memory"
 _log = structlog.get_logger()
 
@@ -40,16 +42,19 @@ class Store:
         self._pending: dict[Path, _PendingWrite] = {}
         self._outages = Outages()
 
-    def load_epoch(self) -> int:
-        """Return the highest epoch seen."""
-        try:
-            return int(self._paths.gate.read_text())
-        except (OSError, ValueError):
-            return 0
+    def load_gate(self) -> Gate:
+        """Return the sender of the last accepted desired set; of a worker of 0.2.0, only its epoch."""
+        with suppress(OSError, ValidationError):
+            return _GATE.validate_json(self._paths.last_set.read_text())
+        with suppress(OSError, ValueError):
+            return Gate(int(self._paths.gate.read_text()))
+        return Gate()
 
-    def save_epoch(self, epoch: int) -> None:
-        """Store the epoch durably, to refuse a deposed leader even after a power failure."""
-        self._write(self._paths.gate, _PendingWrite(str(epoch), sync=True))
+    def save_gate(self, gate: Gate, *, is_new_epoch: bool) -> None:
+        """Store the sender; a new epoch durably, to refuse a deposed leader even after a power failure."""
+        if is_new_epoch:
+            self._write(self._paths.gate, _PendingWrite(str(gate.epoch), sync=True))
+        self._write(self._paths.last_set, _PendingWrite(_GATE.dump_json(gate).decode(), is_new_epoch))
 
     def load_runs(self) -> Iterator[StoredRun]:
         """Yield every stored run; log and skip unreadable records."""

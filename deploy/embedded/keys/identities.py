@@ -12,7 +12,7 @@ from deploy.embedded.servers import Home, NatsServer
 from deploy.embedded.state import Part, State, load_state
 from deploy.keys.directory import Keys
 from deploy.keys.files import revoke_key, rotate_service
-from deploy.keys.permissions import ADMIN, SERVICES
+from deploy.keys.permissions import ADMIN, BUS_KEEPER, SERVICES
 from muster.errors import Broken, Rejected
 from shared.auth.nats_jwt import WORKER_NAME
 from shared.bus import Bus
@@ -52,9 +52,10 @@ def rotate_key(service: str, *, as_json: bool) -> None:
         Broken: the service did not restart; its old key stays valid.
     """
     options = own_options()
-    if service not in SERVICES:
+    known = (*SERVICES, BUS_KEEPER)
+    if service not in known:
         raise Rejected(
-            "service_unknown", f"unknown service {service!r}", hint=f"choose one of: {', '.join(SERVICES)}"
+            "service_unknown", f"unknown service {service!r}", hint=f"choose one of: {', '.join(known)}"
         )
     old = rotate_service(options.keys, service, SystemClock().now())
     state = load_state(options.home)

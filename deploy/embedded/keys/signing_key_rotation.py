@@ -9,7 +9,7 @@ from deploy.embedded.servers import Home, NatsServer
 from deploy.embedded.state import State, load_state
 from deploy.keys.directory import Keys
 from deploy.keys.files import retire, rotate_account, rotate_operator
-from deploy.keys.permissions import SERVICES
+from deploy.keys.permissions import BUS_KEEPER, SERVICES
 from shared.clock import SystemClock
 
 _LATER = (
@@ -40,7 +40,7 @@ def rotate_signing(what: Literal["operator", "account"], *, as_json: bool) -> No
         rotate_account(options.keys, now)
         message = f"the keys that sign services and workers are rotated; {_LATER}"
         if state is not None and reload(options):
-            for service in SERVICES:
+            for service in (BUS_KEEPER, *SERVICES):
                 restart(options, state, service)
         else:
             # A bus without the new keys would refuse services that start with them.

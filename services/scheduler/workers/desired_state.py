@@ -13,6 +13,7 @@ from services.scheduler.core.state.desired import DesiredRun, agrees, desired_of
 from services.scheduler.core.state.observed import Observed
 from services.scheduler.cycle import LeaderTerm
 from services.scheduler.events import member_of
+from shared.auth.signatures import MessageSigner
 from shared.bus import Bus
 from shared.clock import Clock
 from shared.errors import MusterError
@@ -32,6 +33,7 @@ class DesiredStateSender:
 
     Args:
         may_send: Whether the lease is still held.
+        signer: Signs each set with the key that issues workers' credentials: workers accept no other.
 
     Attributes:
         on_observed_set: Receives a worker's reply, which is an observed set.
@@ -43,12 +45,14 @@ class DesiredStateSender:
         term: LeaderTerm,
         clock: Clock,
         may_send: Callable[[], bool],
+        signer: MessageSigner,
     ) -> None:
         self._bus = bus
         self._term = term
         self._clock = clock
         self.on_observed_set: Callable[[ObservedSet], None] = lambda _: None
         self._may_send = may_send
+        self._signer = signer
         self._sequence = 0
         self._is_closed = False
         self._dirty: set[WorkerId] = set()
@@ -87,7 +91,7 @@ class DesiredStateSender:
             self._sent_at[worker] = self._clock.monotonic()
             try:
                 faults.point(BEFORE_DESIRED)
-                self.on_observed_set(await self._bus.send_desired(self._set_for(worker)))
+                self.on_observed_set(await self._bus.send_desired(self._set_for(worker), self._signer))
                 delay_s = FIRST_RETRY_S
             except MusterError as error:
                 # Retry. A silent worker is declared lost by its lease, not here.
@@ -110,6 +114,7 @@ class DesiredStateSender:
             epoch=self._term.epoch,
             sequence=self._sequence,
             allocations=tuple(self._allocation(item) for item in desired_of(self._term.cluster, worker)),
+            leader_since=self._term.since,
         )
 
     def _allocation(self, item: DesiredRun) -> DesiredAllocation:

@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 from datetime import datetime, timedelta
 from typing import NoReturn
+from uuid import UUID
 
 import structlog
 
@@ -59,6 +60,7 @@ class Heartbeats:
         self._gate = HeartbeatGate()
         self._refused: set[tuple[WorkerId, str]] = set()
         self._stale: set[int] = set()
+        self._refused_sets: dict[WorkerId, tuple[UUID, int]] = {}
         self._dispatch = dispatch
         for worker in cycle.cluster.workers.values():
             if worker.liveness == "ready":
@@ -86,6 +88,7 @@ class Heartbeats:
         if not taken:
             return
         self.silence.on_heartbeat(observed.worker, self._clock.monotonic())
+        self._log_refused_sets(observed)
         state = _state_of(observed)
 
         def apply(cycle: Cycle) -> None:
@@ -140,6 +143,19 @@ class Heartbeats:
                 "rejected a worker's heartbeat", worker=worker, code=doubt.code, reason=doubt.message
             )
         raise Rejected(doubt.code, doubt.message)
+
+    def _log_refused_sets(self, observed: ObservedSet) -> None:
+        """Log that a worker refused desired sets: somebody else sends them, or holds the key that signs them."""
+        worker, before = observed.worker, self._refused_sets.get(observed.worker)
+        self._refused_sets[worker] = (observed.incarnation, observed.refused_sets)
+        known = before[1] if before is not None and before[0] == observed.incarnation else 0
+        if observed.refused_sets > known:
+            _log.error(
+                "a worker refused desired sets",
+                worker=worker,
+                refused=observed.refused_sets - known,
+                reason=observed.refusal,
+            )
 
     def _log_stale(self, state: ObservedState) -> None:
         """Log allocations that a worker still runs although their token is no longer valid; its desired set

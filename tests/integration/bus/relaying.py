@@ -99,7 +99,6 @@ class Service:
                         self.stopping
                     )
                 else:
-                    await bus.ensure_streams()
                     self.ready = True
                     await self.stopping.wait()
             finally:

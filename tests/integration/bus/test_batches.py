@@ -8,6 +8,7 @@ from nats.js.api import RawStreamMsg, StreamConfig
 
 from shared.bus import Bus
 from shared.bus.batch_publish import NotStored, Outgoing, PublishAck
+from shared.bus.keeping import ensure_bus
 from shared.bus.streams import EVENTS
 from tests.integration.bus.plain import PlainServer
 
@@ -36,7 +37,7 @@ async def payloads(bus: Bus) -> list[int]:
 
 
 async def test_many_are_stored_in_their_order_with_two_syncs(bus: Bus) -> None:
-    await bus.ensure_streams()
+    await ensure_bus(bus.jetstream)
     outcomes = await bus.pipeline.publish([message(each) for each in range(MANY)], TIMEOUT_S)
     assert outcomes == [PublishAck(EVENTS.name, each + 1) for each in range(MANY)]
     assert await payloads(bus) == list(range(MANY))
@@ -46,7 +47,7 @@ async def test_many_are_stored_in_their_order_with_two_syncs(bus: Bus) -> None:
 
 
 async def test_what_is_there_already_is_found_and_the_rest_is_stored(bus: Bus) -> None:
-    await bus.ensure_streams()
+    await ensure_bus(bus.jetstream)
     first = await bus.pipeline.publish([message(50)], TIMEOUT_S)
     outcomes = await bus.pipeline.publish([message(each) for each in range(100)], TIMEOUT_S)
     assert first == [PublishAck(EVENTS.name, 1)]
@@ -56,7 +57,7 @@ async def test_what_is_there_already_is_found_and_the_rest_is_stored(bus: Bus) -
 
 @pytest.mark.parametrize("place", [50, 99])
 async def test_one_that_is_refused_stands_in_nobodys_way(bus: Bus, place: int) -> None:
-    await bus.ensure_streams()
+    await ensure_bus(bus.jetstream)
     messages = [message(each) for each in range(100)]
     messages[place] = Outgoing("evt.v1.t.a.one", bytes(2**21), {})
     outcomes = await bus.pipeline.publish(messages, TIMEOUT_S)
@@ -74,6 +75,6 @@ async def test_nobody_waits_for_what_was_never_answered(bus: Bus) -> None:
     """No stream takes it: the commit is answered by nobody."""
     outcomes = await bus.pipeline.publish([message(each) for each in range(100)], TIMEOUT_S)
     assert all(isinstance(each, NotStored) for each in outcomes)
-    await bus.ensure_streams()
+    await ensure_bus(bus.jetstream)
     again = await bus.pipeline.publish([message(each) for each in range(100)], TIMEOUT_S)
     assert again == [PublishAck(EVENTS.name, each + 1) for each in range(100)]

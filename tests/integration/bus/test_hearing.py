@@ -4,6 +4,7 @@ from pathlib import Path
 
 from shared.bus import Bus
 from shared.bus.batch_publish import Outgoing, PublishAck
+from shared.bus.keeping import ensure_bus
 from tests.integration.bus.plain import EVERYTHING, PlainServer
 from tests.support.waiting import eventually
 
@@ -22,11 +23,11 @@ async def test_a_connection_hears_again_once_it_may(tmp_path: Path) -> None:
 
     async with PlainServer(tmp_path).running() as server, await server.connect() as bus:
         bus.on_reconnect.append(lambda: reconnected.append(True))
-        await bus.ensure_streams()
+        await ensure_bus(bus.jetstream)
         assert await stores(bus)
         server.permit(NO_INBOX)
         await eventually(deaf)
         server.permit(EVERYTHING)
         await eventually(lambda: stores(bus))
-        await bus.ensure_streams()  # answers to its questions too
+        await ensure_bus(bus.jetstream)  # answers to its questions too
     assert not reconnected

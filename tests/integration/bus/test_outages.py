@@ -12,7 +12,8 @@ from structlog.typing import EventDict
 from shared.bus import Delivery, Unit
 from shared.errors import MusterError
 from shared.ids import DEFAULT_TENANT
-from shared.messages.experiments import ExperimentChanged, SubmissionCommitted
+from shared.messages.experiments import SubmissionCommitted
+from shared.messages.runs import RunEnded
 from tests.integration.bus.parts import (
     Environment,
     count,
@@ -203,24 +204,19 @@ async def test_a_type_that_only_a_newer_replica_knows_is_left_to_it(
     settings: Environment, tables: TestDatabase, servers: Servers
 ) -> None:
     plain = effect_of("searcher", emits=False)
-    older = make_searcher(settings)
+    older = Service(settings("searcher"), "searcher", "searcher", {RunEnded: plain})
     newer = Service(
-        settings("searcher"), "searcher", "searcher", {SubmissionCommitted: plain, ExperimentChanged: plain}
+        settings("searcher"), "searcher", "searcher", {RunEnded: plain, SubmissionCommitted: plain}
     )
     distinct = await count(tables, "searcher", distinct=True)
     before = await count(tables, "searcher"), len(await dead_letters(servers, "searcher"))
-    async with running(older):
+    async with running(older), running(sender := make_sender(settings)):
         await asyncio.sleep(1)
         async with running(newer):
             await asyncio.sleep(1)
             for _ in range(8):
-                async with newer.units.tenant(DEFAULT_TENANT) as unit:
-                    experiment = submission(unit.now).experiment_id
-                    unit.emit(
-                        ExperimentChanged(
-                            experiment_id=experiment, version=1, number=1, state="active", started_at=unit.now
-                        )
-                    )
+                async with sender.units.tenant(DEFAULT_TENANT) as unit:
+                    unit.emit(submission(unit.now))
                 await asyncio.sleep(0.1)
             await all_there(tables, distinct + 8)
     assert await count(tables, "searcher") - before[0] == 8

@@ -235,7 +235,6 @@ async def around(
     async with AsyncExitStack() as stack:
         credentials = servers.keys.credentials("scheduler")
         bus = await stack.enter_async_context(await Bus.connect(servers.nats.url, "scheduler", credentials))
-        await bus.ensure_streams()
         ear = await nats.connect(
             servers.nats.url,
             user_credentials=str(servers.keys.credentials(ADMIN)),

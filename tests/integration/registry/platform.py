@@ -241,7 +241,6 @@ async def platform(
         name: await Bus.connect(nats_url, name, servers.keys.credentials(name))
         for name in ("gateway", "searcher", "scheduler")
     }
-    await buses["gateway"].ensure_streams()
     found = Platform(servers, database, environment("registry"), scheduler, buses)
     issuer = WorkerIssuer.from_json(servers.keys.worker_issuer.read_text())
     for worker in found.worker_ids:

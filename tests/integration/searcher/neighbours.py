@@ -112,7 +112,6 @@ class Neighbours:
     @contextlib.asynccontextmanager
     async def joined(cls, url: str, credentials: Path) -> AsyncIterator["Neighbours"]:
         bus = await Bus.connect(url, "admin", credentials)
-        await bus.ensure_streams()
         self = cls(bus)
         for subject in ("evt.v1.*.experiment.>", "evt.v1.*.trial.>", "evt.v1.*.operation.>"):
             await bus.subscribe(subject, self._hear)

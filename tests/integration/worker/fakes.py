@@ -10,7 +10,10 @@ from uuid import UUID, uuid5
 from aiohttp import web
 
 from muster import archive
+from shared.auth.nats_jwt import WorkerIssuer
+from shared.auth.signatures import MessageSigner
 from shared.bus import Bus, RequestContext, Responder
+from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.ids import DEFAULT_TENANT, AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import (
@@ -44,6 +47,8 @@ class FakePlatform(FakeFiles):
         self.refused: str | None = None
         self.troubles: list[str | None] = []
         self.epoch = 1
+        self.leader_since = SystemClock().now()
+        self.signer = MessageSigner(WorkerIssuer.from_json(servers.keys.worker_issuer.read_text()).seed)
         self.sequence = 0
         self.observed: dict[str, ObservedSet] = {}
         self.reports: dict[UUID, dict[int, Any]] = defaultdict(dict)
@@ -137,9 +142,13 @@ class FakePlatform(FakeFiles):
     async def desire(self, worker: str, *allocations: DesiredAllocation) -> ObservedSet:
         self.sequence += 1
         desired = DesiredSet(
-            worker=WorkerId(worker), epoch=self.epoch, sequence=self.sequence, allocations=allocations
+            worker=WorkerId(worker),
+            epoch=self.epoch,
+            sequence=self.sequence,
+            allocations=allocations,
+            leader_since=self.leader_since,
         )
-        observed = await self.scheduler.send_desired(desired)
+        observed = await self.scheduler.send_desired(desired, self.signer)
         self.observed[worker] = observed
         return observed
 

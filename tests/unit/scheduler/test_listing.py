@@ -23,7 +23,7 @@ REQUESTS = st.lists(
 
 
 def term_of(world: World) -> LeaderTerm:
-    return LeaderTerm(1, world.cluster, 1, 1000, 0)
+    return LeaderTerm(1, world.now, world.cluster, 1, 1000, 0)
 
 
 def read(term: LeaderTerm, tenant: int, limit: int) -> list[QueueEntry]:

@@ -1,5 +1,6 @@
 """The desired set: who may speak, and what is new, known, dropped."""
 
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -8,13 +9,23 @@ from muster.errors import Rejected
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.trial_specs import GangMember, Signal, TrialSpec
-from worker.core.desired_set import Gate, Workload, apply_desired, is_abandoned, is_orphaned, pass_gate
+from worker.core.desired_set import (
+    FREE_TERMS,
+    Gate,
+    Sender,
+    Workload,
+    apply_desired,
+    is_abandoned,
+    is_orphaned,
+    pass_gate,
+)
 from worker.core.gang.members import parse_address
 from worker.core.run.desired import Desired
 from worker.core.run.states import RunState
 from worker.runs.messages import read_desired
 
 ME = WorkerId("w1")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MEMBERS = (
     GangMember(worker=WorkerId("w0"), slots=2),
     GangMember(worker=ME, slots=1),
@@ -47,11 +58,60 @@ def _desired(*allocations: DesiredAllocation) -> tuple[Desired, ...]:
 
 
 @pytest.mark.parametrize(
-    ("epoch", "sequence", "passes"),
-    [(5, 10, True), (5, 11, True), (5, 9, False), (6, 0, True), (4, 99, False)],
+    ("epoch", "sequence", "refusal"),
+    [
+        (5, 10, "replayed_set"),
+        (5, 11, None),
+        (5, 9, "replayed_set"),
+        (6, 0, None),
+        (4, 99, "deposed_leader"),
+    ],
 )
-def test_only_the_newest_leader_is_heard(epoch: int, sequence: int, passes: bool) -> None:
-    assert (pass_gate(Gate(5, 10), epoch, sequence) is not None) is passes
+def test_only_the_newest_set_of_the_newest_leader_passes(
+    epoch: int, sequence: int, refusal: str | None
+) -> None:
+    _check_gate(Gate(5, 10, "A", Sender(5, 0, NOW, "A")), Sender(epoch, sequence, NOW, "A"), refusal)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "since", "refusal"),
+    [
+        (5 + FREE_TERMS, NOW, None),
+        (6 + FREE_TERMS, NOW, "epoch_implausible"),
+        (6 + FREE_TERMS, NOW + timedelta(seconds=1), None),
+        (10**12, NOW + timedelta(hours=1), "epoch_implausible"),
+        (10**12, NOW + timedelta(days=400_000), "epoch_implausible"),
+        (6, NOW - timedelta(hours=1), None),
+        (6, None, "epoch_implausible"),
+    ],
+)
+def test_an_epoch_that_the_lease_cannot_have_reached_does_not_pass(
+    epoch: int, since: datetime | None, refusal: str | None
+) -> None:
+    first = Sender(5, 0, NOW, "A")
+    _check_gate(Gate(5, 10, "A", first), Sender(epoch, 0, since, "A"), refusal)
+
+
+def test_many_small_jumps_are_one_large_one() -> None:
+    gate = pass_gate(Gate(), Sender(1, 0, NOW, "A"), NOW)
+    gate = pass_gate(gate, Sender(1 + FREE_TERMS, 0, NOW, "A"), NOW)
+    _check_gate(gate, Sender(2 + FREE_TERMS, 0, NOW, "A"), "epoch_implausible")
+
+
+def test_another_key_starts_anew_and_an_earlier_worker_s_epoch_still_fences() -> None:
+    stolen = Gate(900, 7, "A", Sender(5, 0, NOW, "A"))
+    assert pass_gate(stolen, Sender(6, 1, NOW, "B"), NOW).epoch == 6
+    _check_gate(Gate(900), Sender(6, 1, NOW, "A"), "deposed_leader")
+
+
+def _check_gate(gate: Gate, sender: Sender, refusal: str | None) -> None:
+    if refusal is None:
+        after = pass_gate(gate, sender, NOW)
+        assert (after.epoch, after.sequence) == (sender.epoch, sender.sequence)
+        return
+    with pytest.raises(Rejected) as caught:
+        pass_gate(gate, sender, NOW)
+    assert caught.value.code == refusal
 
 
 def test_new_known_and_dropped() -> None:
