@@ -19,7 +19,7 @@ from shared.bus.units import Units
 from shared.clock import Clock, SystemClock
 from shared.database.engine import Database
 from shared.database.leases import Lease
-from shared.database.upgrading import migrate
+from shared.database.upgrading import check_schema
 from shared.ids import new_id
 from shared.runtime.process import ServiceProcess
 from shared.settings import NatsSettings, PostgresSettings
@@ -38,9 +38,9 @@ class Infrastructure:
 
     @classmethod
     async def connect(cls, process: ServiceProcess, postgres: PostgresSettings, nats: NatsSettings) -> Self:
-        """Wait for both servers and migrate the schema."""
+        """Wait for both servers and for the migrated schema."""
         name, clock = process.name, SystemClock()
-        await process.reach("postgres", lambda: migrate(postgres, name))
+        await process.reach("postgres", lambda: check_schema(postgres, name))
         database = await process.enter(Database(postgres, name))
         bus = await process.enter(
             await process.reach("nats", lambda: Bus.connect(nats.url, name, nats.credentials))

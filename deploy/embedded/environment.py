@@ -55,9 +55,8 @@ def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
 
 
 def postgres_environment(urls: ServiceUrls) -> dict[str, str]:
-    """Return a service's database settings."""
+    """Return a service's database settings. The owner's login is for the migration step only."""
     return {
-        "MUSTER_POSTGRES__OWNER_URL": urls.owner,
         "MUSTER_POSTGRES__TENANT_URL": urls.tenant,
         "MUSTER_POSTGRES__SYSTEM_URL": urls.system,
     }

@@ -68,7 +68,7 @@ class Service(Daemon):
         return (*self._ports, self.side_port)
 
     def prepare(self) -> None:
-        """Choose another side port if it is taken; services migrate their schemas themselves."""
+        """Choose another side port if it is taken; services wait until their schemas are migrated."""
         if not is_free(self.side_port):
             self.side_port = free_ports(1)[0]
 

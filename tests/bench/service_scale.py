@@ -79,7 +79,7 @@ class Played:
         urls = database.urls["searcher"]
         self.database = Database(
             PostgresSettings.model_validate(
-                {"owner_url": urls.owner, "tenant_url": urls.tenant, "system_url": urls.system}
+                {"tenant_url": urls.tenant, "system_url": urls.system}
             ),
             "searcher",
         )

@@ -27,7 +27,6 @@ from deploy.postgres.setup import drop_database, set_up_database
 from deploy.postgres.urls import PlatformDatabase, ServiceUrls, role_names
 from shared.clock import SystemClock
 from shared.database.upgrading import migrate
-from shared.settings import PostgresSettings
 
 T = TypeVar("T")
 BUCKET = "muster"
@@ -158,8 +157,7 @@ def apart(work: Coroutine[None, None, T]) -> T:
 
 async def _migrate_all(urls: dict[str, ServiceUrls]) -> None:
     for service, own in urls.items():
-        logins = PostgresSettings(owner_url=own.owner, tenant_url=own.tenant, system_url=own.system)
-        await migrate(logins, service)
+        await migrate(own.owner, service)
 
 
 async def _copy_database(administrator_url: str, model: str, name: str) -> None:
