@@ -66,10 +66,10 @@ class Infrastructure:
         every = {**answers, **health_answers(self.process)}
         await self.process.enter(Responder(self.bus, self.process.name, every))
 
-    def lease(self, name: str) -> Lease:
+    def lease(self, name: str, life_s: float = 3.0) -> Lease:
         """Return a lease of the service with this process as holder."""
         holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(self.clock)}"
-        return Lease(self.database, self.process.name, name, holder, self.clock)
+        return Lease(self.database, self.process.name, name, holder, self.clock, life_s)
 
     def lead(self, lease: Lease, term: Callable[[int, asyncio.Event], Awaitable[None]]) -> None:
         """Run `term(epoch, ended)` while this process holds the lease. `/ready` requires a live leader, in any process."""

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from deploy.embedded.host.ports import LOOPBACK, free_ports, is_free
 from deploy.embedded.host.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
-from shared.messages.health import PROCESS, CheckResult, HealthReport
+from shared.messages.health import PROCESS, HealthReport
 
 SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator")
 """In start order: the slowest first."""
@@ -25,8 +25,8 @@ BAD_SETTINGS = 2
 _TIMEOUT_S = 1.0
 
 
-def load_checks(side_port: int) -> tuple[CheckResult, ...] | None:
-    """Return the checks of a service's `/ready`; None if it does not answer."""
+def load_report(side_port: int) -> HealthReport | None:
+    """Return the report of a service's `/ready`; None if it does not answer."""
     try:
         with urllib.request.urlopen(f"http://{LOOPBACK}:{side_port}/ready", timeout=_TIMEOUT_S) as answer:
             body = answer.read()
@@ -35,7 +35,7 @@ def load_checks(side_port: int) -> tuple[CheckResult, ...] | None:
     except (urllib.error.URLError, OSError):
         return None
     try:
-        return HealthReport.model_validate_json(body).checks
+        return HealthReport.model_validate_json(body)
     except ValidationError:
         return None
 
@@ -87,5 +87,5 @@ class Service(Daemon):
 
     def ready(self) -> bool:
         """Whether it has started. Failing dependencies do not count: a restart does not help."""
-        checks = load_checks(self.side_port)
-        return checks is not None and all(check.ok for check in checks if check.name == PROCESS)
+        report = load_report(self.side_port)
+        return report is not None and all(check.ok for check in report.checks if check.name == PROCESS)

@@ -23,6 +23,9 @@ class HealthReport(Record):
     """All checks of one process, in the order in which they were added."""
 
     checks: tuple[CheckResult, ...]
+    warnings: tuple[str, ...] = Field(
+        default=(), description="Weaknesses of the configuration, which fail no check."
+    )
 
     @property
     def ok(self) -> bool:

@@ -62,6 +62,7 @@ class HealthChecks:
         self._again_s = again_s
         self._timeout_s = timeout_s
         self._checks: dict[str, _Check] = {}
+        self._warnings: list[str] = []
 
     async def keep(self, name: str, probe: Probe) -> None:
         """Probe one dependency until cancelled."""
@@ -75,9 +76,14 @@ class HealthChecks:
         """Add a check, which fails until it has run."""
         self._checks.setdefault(name, _Check(_NOT_YET, self._clock.now(), self._clock.monotonic()))
 
+    def warn(self, text: str) -> None:
+        """Add a permanent warning to the report. It fails no check."""
+        self._warnings.append(text)
+
     def report(self) -> HealthReport:
         """Return the last result of each check."""
-        return HealthReport(checks=tuple(self._result(name, check) for name, check in self._checks.items()))
+        checks = tuple(self._result(name, check) for name, check in self._checks.items())
+        return HealthReport(checks=checks, warnings=tuple(self._warnings))
 
     def failing_since(self, name: str) -> datetime | None:
         """Return when a check that has run started to fail; None while it passes."""

@@ -78,9 +78,7 @@ class Played:
         self.neighbours = neighbours
         urls = database.urls["searcher"]
         self.database = Database(
-            PostgresSettings.model_validate(
-                {"tenant_url": urls.tenant, "system_url": urls.system}
-            ),
+            PostgresSettings.model_validate({"tenant_url": urls.tenant, "system_url": urls.system}),
             "searcher",
         )
 

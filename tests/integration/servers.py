@@ -19,7 +19,7 @@ from deploy.embedded.first_start.buckets import make_bucket
 from deploy.embedded.first_start.certificates import make_certificates
 from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
-from deploy.embedded.servers.s3 import PORTS_NEEDED
+from deploy.embedded.servers.s3 import AUDIT_BUCKET, PORTS_NEEDED
 from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys
 from deploy.keys.permissions import ADMIN, inbox
@@ -83,6 +83,7 @@ class Servers:
         make_certificates(server.certificates, SystemClock().now())
         self._start(server)
         make_bucket(server.url, *server.administrator, BUCKET)
+        make_bucket(server.url, *server.administrator, AUDIT_BUCKET, locked=True)
         return server
 
     @cached_property

@@ -92,6 +92,8 @@ def _perform(job: dict[str, str]) -> None:
             from deploy.embedded.first_start.buckets import make_bucket
 
             make_bucket(job["url"], job["access_key"], job["secret_key"], job["bucket"])
+            if audit := job.get("audit_bucket"):
+                make_bucket(job["url"], job["access_key"], job["secret_key"], audit, locked=True)
         case unknown:
             raise ValueError(f"no step {unknown!r}")
 

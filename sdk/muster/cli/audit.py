@@ -1,8 +1,10 @@
 """`muster audit`: read, export and verify the audit log."""
 
+import json
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -100,9 +102,17 @@ def verify(
         str | None,
         typer.Option("--anchor", help="Earlier output of `muster audit head` that must still match."),
     ] = None,
+    anchors: Annotated[
+        Path | None,
+        typer.Option(
+            "--anchors",
+            metavar="FILE",
+            help="Anchors that must still match: spans exported from OTLP, or other lines that contain anchors.",
+        ),
+    ] = None,
     site: OfSite = False,
 ) -> None:
-    """Verify the hash chain of the log and report the first changed record."""
+    """Verify the hash chain of the log, and report the first changed record or the anchor that contradicts it."""
     from muster.audit import Anchor
     from muster.errors import Rejected
 
@@ -111,13 +121,19 @@ def verify(
     except ValueError as error:
         raise Rejected("invalid_anchor", str(error), "--anchor") from None
     found = _of_file(file, kept) if file else _of_platform(kept, site)
+    if found.broken_at is None and anchors is not None:
+        found = _with_anchors(found, anchors, file, site)
     if found.broken_at is not None:
+        source = f" ({found.broken_anchor})" if found.broken_anchor else ""
         raise Rejected(
             "audit_broken",
-            f"record {found.broken_at} breaks the chain: {found.broken_by}",
+            f"record {found.broken_at} breaks the chain: {found.broken_by}{source}",
             hint=f"records up to {found.sequence} are intact" if found.sequence else None,
         )
-    emit(found, lambda: note("intact up to {}:{}", found.sequence, found.hash))
+    compared = (
+        "; it matches {} anchors" if found.anchors is not None else "; no external anchors were compared"
+    )
+    emit(found, lambda: note("intact up to {}:{}" + compared, found.sequence, found.hash, found.anchors))
 
 
 def _opened(file: Path | None) -> AbstractContextManager[TextIO]:
@@ -170,6 +186,59 @@ def _of_file(file: Path, anchor: "Anchor | None") -> "AuditVerification":
         complete=True,
         broken_at=broken.sequence if broken else None,
         broken_by=broken.what if broken else None,
+    )
+
+
+def _with_anchors(
+    found: "AuditVerification", anchors: Path, file: Path | None, site: bool
+) -> "AuditVerification":
+    """Compare the verified log with the anchors of its tenant in a file."""
+    from muster.audit import Anchor, Break, check_anchors, check_end, check_line, find_anchors
+    from muster.client import connect
+    from muster.errors import Rejected
+
+    try:
+        with ExitStack() as stack:
+            if file is None:
+                client = stack.enter_context(connect())
+                tenant = str(client.audit.head(site=site).tenant)
+                lines = (one.line for one in client.audit.export(site=site))
+            else:
+                opened = stack.enter_context(file.open(encoding="utf-8", newline="\n"))
+                first, *_ = [*islice(opened, 1), "{}"]
+                tenant = str(json.loads(first).get("tenant", ""))
+                lines = (line.rstrip("\n") for line in chain([first], opened) if line.strip())
+            with anchors.open(encoding="utf-8", errors="replace") as text:
+                wanted = find_anchors(text, tenant)
+            by_sequence: dict[int, list[Anchor]] = {}
+            for one in wanted:
+                by_sequence.setdefault(one.sequence, []).append(one)
+            last, broken = Anchor(), None
+            for line in lines:
+                checked = check_line(last if last.sequence else None, line)
+                if not isinstance(checked, Break):
+                    checked = check_anchors(checked, by_sequence.get(checked.sequence, ()))
+                if isinstance(checked, Break):
+                    broken = checked
+                    break
+                last = checked
+    except (OSError, ValueError) as error:
+        raise Rejected("unreadable", f"the anchors cannot be compared: {error}", "--anchors") from error
+    if not wanted:
+        raise Rejected(
+            "no_anchors",
+            f"{anchors} contains no anchor of the tenant {tenant}",
+            "--anchors",
+            "an anchor is a sequence, a colon and 64 hexadecimal digits",
+        )
+    broken = broken or check_end(last, wanted)
+    return found.model_copy(
+        update={
+            "anchors": len(set(wanted)) + (found.anchors or 0),
+            "broken_at": broken.sequence if broken else None,
+            "broken_by": broken.what if broken else None,
+            "broken_anchor": f"{anchors}" if broken and broken.anchor else None,
+        }
     )
 
 

@@ -55,6 +55,7 @@ def test_what_belongs_to_others_is_left_alone(environment: pytest.MonkeyPatch, n
 
 
 def test_every_missing_key_is_named(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("MUSTER_POSTGRES__POOL_SIZE", "4")
     environment.delenv("MUSTER_POSTGRES__TENANT_URL")
     environment.delenv("MUSTER_POSTGRES__SYSTEM_URL")
     with pytest.raises(Rejected) as refused:

@@ -13,4 +13,6 @@ compatible_from = "registry_0001"
 
 def upgrade() -> None:
     op.execute("GRANT SELECT ON registry.alembic_version TO registry_system")
-    partition_functions(op, "registry", ("point_chunk", "log_chunk"), writer="registry_tenant", keeper="registry_system")
+    partition_functions(
+        op, "registry", ("point_chunk", "log_chunk"), writer="registry_tenant", keeper="registry_system"
+    )
