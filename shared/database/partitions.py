@@ -76,7 +76,7 @@ def partition_day(table: str, name: str) -> date | None:
     return date.fromisoformat(digits)
 
 
-def partition_functions(op: Any, schema: str, tables: Sequence[str], writer: str, keeper: str) -> None:
+def partition_functions(op: Any, schema: str, tables: Sequence[str], writer: str, caller: str) -> None:
     """In a migration: create `create_partition(parent, day)` and `drop_partition(parent, day)`, which run as the schema's owner.
 
     They accept only these tables, days from two days ago to a week ahead for creating, and days before yesterday for dropping:
@@ -84,7 +84,7 @@ def partition_functions(op: Any, schema: str, tables: Sequence[str], writer: str
 
     Args:
         writer: Role that may insert into partitions directly (COPY is rejected on a parent under row-level security).
-        keeper: The only role that may call them.
+        caller: The only role that may call them.
     """
     listed = ", ".join(f"'{table}'" for table in tables)
     today = "(now() AT TIME ZONE 'UTC')::date"
@@ -111,11 +111,11 @@ def partition_functions(op: Any, schema: str, tables: Sequence[str], writer: str
         END $$""")
     for name in ("create_partition", "drop_partition"):
         op.execute(f"REVOKE ALL ON FUNCTION {schema}.{name}(text, date) FROM PUBLIC")
-        op.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{name}(text, date) TO {keeper}")
+        op.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{name}(text, date) TO {caller}")
 
 
 async def apply_partitions(connection: AsyncConnection, table: Partitioned, today: date) -> PartitionPlan:
-    """Create and drop one table's partitions within the caller's transaction, which runs as the functions' keeper."""
+    """Create and drop one table's partitions within the caller's transaction, which runs as the functions' caller."""
     await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     plan = plan_partitions(await load_days(connection, table), today, table.keep)
     functions = getattr(func, table.schema)

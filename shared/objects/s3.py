@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from io import BytesIO
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import urllib3
 from minio import Minio
@@ -88,7 +88,7 @@ class S3Objects:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="digests")
 
     @classmethod
-    def of(cls, settings: S3Settings, clock: Clock) -> "S3Objects":
+    def of(cls, settings: S3Settings, clock: Clock) -> Self:
         """Return the bucket in the settings."""
         return cls(
             settings.url,

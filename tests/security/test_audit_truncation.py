@@ -128,6 +128,10 @@ class Audited:
         found: dict[str, Any] = answer.json()
         return found
 
+    async def is_anchored(self) -> bool:
+        answer = await self.admin.get("/v1/audit/verification")
+        return answer.status_code == 200 and (answer.json()["anchors"] or 0) >= 1
+
     async def change(self, *names: str) -> None:
         for name in names:
             assert (await self.admin.post("/v1/groups", json={"name": name})).status_code == 201
@@ -161,16 +165,11 @@ async def anchored(
         tenants[name] = Audited(
             admin, UUID(head["tenant"]), Anchor.parse(f"{head['sequence']}:{head['hash']}")
         )
-        await eventually(lambda one=tenants[name]: is_anchored(one))
+        await eventually(tenants[name].is_anchored)
     yield gateway, tenants
     for one in tenants.values():
         await one.admin.aclose()
     await stop_gateway(gateway)
-
-
-async def is_anchored(one: Audited) -> bool:
-    answer = await one.admin.get("/v1/audit/verification")
-    return answer.status_code == 200 and (answer.json()["anchors"] or 0) >= 1
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import datetime
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -16,7 +17,7 @@ from muster.cli.base.output import emit, note, table
 from muster.cli.command_table import NOUNS
 
 if TYPE_CHECKING:
-    from muster.audit import Anchor
+    from muster.audit import Anchor, Break
     from muster.client.models import AuditRecord, AuditVerification
 
 app = NOUNS["audit"].app
@@ -192,54 +193,66 @@ def _of_file(file: Path, anchor: "Anchor | None") -> "AuditVerification":
 def _with_anchors(
     found: "AuditVerification", anchors: Path, file: Path | None, site: bool
 ) -> "AuditVerification":
-    """Compare the verified log with the anchors of its tenant in a file."""
-    from muster.audit import Anchor, Break, check_anchors, check_end, check_line, find_anchors
-    from muster.client import connect
+    """Compare the verified log with the anchors of its tenant in a file of any format."""
+    from muster.audit import Anchor, check_end, find_anchors
     from muster.errors import Rejected
 
     try:
         with ExitStack() as stack:
-            if file is None:
-                client = stack.enter_context(connect())
-                tenant = str(client.audit.head(site=site).tenant)
-                lines = (one.line for one in client.audit.export(site=site))
-            else:
-                opened = stack.enter_context(file.open(encoding="utf-8", newline="\n"))
-                first, *_ = [*islice(opened, 1), "{}"]
-                tenant = str(json.loads(first).get("tenant", ""))
-                lines = (line.rstrip("\n") for line in chain([first], opened) if line.strip())
+            tenant, lines = _open_log(stack, file, site)
             with anchors.open(encoding="utf-8", errors="replace") as text:
-                wanted = find_anchors(text, tenant)
-            by_sequence: dict[int, list[Anchor]] = {}
-            for one in wanted:
-                by_sequence.setdefault(one.sequence, []).append(one)
-            last, broken = Anchor(), None
-            for line in lines:
-                checked = check_line(last if last.sequence else None, line)
-                if not isinstance(checked, Break):
-                    checked = check_anchors(checked, by_sequence.get(checked.sequence, ()))
-                if isinstance(checked, Break):
-                    broken = checked
-                    break
-                last = checked
+                wanted = list(dict.fromkeys(find_anchors(text, tenant)))
+            last, broken = _compare(lines, wanted)
     except (OSError, ValueError) as error:
         raise Rejected("unreadable", f"the anchors cannot be compared: {error}", "--anchors") from error
     if not wanted:
         raise Rejected(
             "no_anchors",
-            f"{anchors} contains no anchor of the tenant {tenant}",
+            f"{anchors} contains no anchor of tenant {tenant}",
             "--anchors",
             "an anchor is a sequence, a colon and 64 hexadecimal digits",
         )
-    broken = broken or check_end(last, wanted)
+    # An exported file may end before newer anchors; the platform's log may not.
+    broken = broken or (check_end(last or Anchor(), wanted) if file is None else None)
     return found.model_copy(
         update={
-            "anchors": len(set(wanted)) + (found.anchors or 0),
+            "anchors": len(wanted) + (found.anchors or 0),
             "broken_at": broken.sequence if broken else None,
             "broken_by": broken.what if broken else None,
-            "broken_anchor": f"{anchors}" if broken and broken.anchor else None,
+            "broken_anchor": str(anchors) if broken and broken.anchor else None,
         }
     )
+
+
+def _open_log(stack: ExitStack, file: Path | None, site: bool) -> tuple[str, Iterable[str]]:
+    """Return the tenant of the log and its lines: of the exported file, else of the platform."""
+    from muster.client import connect
+
+    if file is None:
+        client = stack.enter_context(connect())
+        tenant = str(client.audit.head(site=site).tenant)
+        return tenant, (one.line for one in client.audit.export(site=site))
+    lines = (line.rstrip("\n") for line in stack.enter_context(file.open(encoding="utf-8", newline="\n")))
+    first = next(lines, "{}")
+    return str(json.loads(first).get("tenant", "")), chain([first], lines)
+
+
+def _compare(lines: Iterable[str], anchors: "list[Anchor]") -> "tuple[Anchor | None, Break | None]":
+    """Return the last valid record, and the first break or anchor that contradicts a record."""
+    from muster.audit import Break, check_anchors, check_line
+
+    by_sequence: dict[int, list[Anchor]] = {}
+    for one in anchors:
+        by_sequence.setdefault(one.sequence, []).append(one)
+    last: Anchor | None = None
+    for line in lines:
+        found = check_line(last, line)
+        if not isinstance(found, Break):
+            found = check_anchors(found, by_sequence.get(found.sequence, ()))
+        if isinstance(found, Break):
+            return last, found
+        last = found
+    return last, None
 
 
 def _outcome(one: "AuditRecord") -> str:

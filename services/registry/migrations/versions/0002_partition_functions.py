@@ -14,5 +14,5 @@ compatible_from = "registry_0001"
 def upgrade() -> None:
     op.execute("GRANT SELECT ON registry.alembic_version TO registry_system")
     partition_functions(
-        op, "registry", ("point_chunk", "log_chunk"), writer="registry_tenant", keeper="registry_system"
+        op, "registry", ("point_chunk", "log_chunk"), writer="registry_tenant", caller="registry_system"
     )

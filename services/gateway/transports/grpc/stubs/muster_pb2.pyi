@@ -553,20 +553,24 @@ class AuditRecord(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., id: _Optional[str] = ..., actor: _Optional[str] = ..., user: _Optional[str] = ..., token: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., path: _Optional[_Mapping[str, str]] = ..., asked: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., before: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., after: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., code: _Optional[str] = ..., count: _Optional[int] = ..., address: _Optional[str] = ..., agent: _Optional[str] = ..., protocol: _Optional[str] = ..., trace_id: _Optional[str] = ..., hash: _Optional[str] = ...) -> None: ...
 
 class AuditVerification(_message.Message):
-    __slots__ = ("follows", "sequence", "hash", "complete", "broken_at", "broken_by")
+    __slots__ = ("follows", "sequence", "hash", "complete", "broken_at", "broken_by", "anchors", "broken_anchor")
     FOLLOWS_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     HASH_FIELD_NUMBER: _ClassVar[int]
     COMPLETE_FIELD_NUMBER: _ClassVar[int]
     BROKEN_AT_FIELD_NUMBER: _ClassVar[int]
     BROKEN_BY_FIELD_NUMBER: _ClassVar[int]
+    ANCHORS_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_ANCHOR_FIELD_NUMBER: _ClassVar[int]
     follows: str
     sequence: int
     hash: str
     complete: bool
     broken_at: int
     broken_by: str
-    def __init__(self, follows: _Optional[str] = ..., sequence: _Optional[int] = ..., hash: _Optional[str] = ..., complete: _Optional[bool] = ..., broken_at: _Optional[int] = ..., broken_by: _Optional[str] = ...) -> None: ...
+    anchors: int
+    broken_anchor: str
+    def __init__(self, follows: _Optional[str] = ..., sequence: _Optional[int] = ..., hash: _Optional[str] = ..., complete: _Optional[bool] = ..., broken_at: _Optional[int] = ..., broken_by: _Optional[str] = ..., anchors: _Optional[int] = ..., broken_anchor: _Optional[str] = ...) -> None: ...
 
 class BeginSignInRequest(_message.Message):
     __slots__ = ("provider", "redirect")
