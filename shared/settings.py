@@ -41,8 +41,8 @@ class NatsSettings(Section):
 class PostgresSettings(Section):
     """The service's two Postgres logins: tenant (row-level security) and system (all tenants).
 
-    `pool_size`: maximum number of connections, for each of them. `owner_url` is accepted because releases before 0.3.0 needed it;
-    a service does not use it, and must not have it.
+    `pool_size`: maximum number of connections, for each of them. `owner_url` is accepted because services of
+    release 0.2.0 needed it; now only the migration step uses the owner's login.
     """
 
     owner_url: SecretStr | None = None
