@@ -119,9 +119,14 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     process.start("audit", auditor.run)
     process.on_close(auditor.flush)
     anchors = _anchor_store(settings, process, clock)
-    anchoring = Anchoring(database, infrastructure.lease(LEASE, LEASE_S), anchors, clock)
+    anchoring = Anchoring(
+        database,
+        infrastructure.lease(LEASE, LEASE_S),
+        anchors,
+        clock,
+        partial(process.health.warn, "anchors"),
+    )
     process.start_until_stopped("audit anchors", anchoring.run)
-    process.check("audit", anchoring.why_late)
     rate_limiter = RateLimiter(_redis(settings, process), _rates(own), clock)
     providers = await process.enter(Providers(rules.providers, clock))
     key = derive_key(pepper, "password")
@@ -246,7 +251,7 @@ def _anchor_store(settings: Settings, process: ServiceProcess, clock: Clock) -> 
     wanted, has_otlp = settings.gateway.audit_store, settings.telemetry.otlp_endpoint is not None
     if wanted is None:
         if not has_otlp:
-            process.health.warn(NO_ANCHORS)
+            process.health.warn("audit", NO_ANCHORS)
         return None
     # Imported here: the client needs memory that sites without such a store do not need.
     from shared.objects.s3_retained import S3RetainedObjects
@@ -258,8 +263,9 @@ def _anchor_store(settings: Settings, process: ServiceProcess, clock: Clock) -> 
     async def test() -> None:
         if not await process.reach("audit store", anchors.test):
             process.health.warn(
+                "audit",
                 f"the bucket {wanted.bucket} does not retain objects (Object Lock): no audit anchors are stored in it;"
-                + (" they are sent through OTLP only" if has_otlp else f" {NO_ANCHORS}")
+                + (" they are sent through OTLP only" if has_otlp else f" {NO_ANCHORS}"),
             )
 
     process.start("audit store", test)

@@ -24,7 +24,7 @@ class HealthReport(Record):
 
     checks: tuple[CheckResult, ...]
     warnings: tuple[str, ...] = Field(
-        default=(), description="Weaknesses of the configuration, which fail no check."
+        default=(), description="What an operator should know although no check fails."
     )
 
     @property

@@ -14,6 +14,7 @@ from uuid import UUID
 import asyncpg
 import httpx
 import pytest
+from minio import Minio
 
 from deploy.embedded.servers.s3 import AUDIT_BUCKET
 from deploy.postgres.urls import SERVICES, login_name, on_database
@@ -227,9 +228,16 @@ async def test_the_whole_chain_is_rebuilt(
     assert found["broken_anchor"] == anchor_object(one)
 
 
-async def test_all_of_it_is_deleted(anchored: tuple[Gateway, dict[str, Audited]], administrator: Any) -> None:
+async def test_all_of_it_is_deleted_and_its_anchor_hidden(
+    anchored: tuple[Gateway, dict[str, Audited]], administrator: Any, servers: Servers
+) -> None:
     one = anchored[1]["emptied"]
     await administrator.execute("DELETE FROM gateway.audit WHERE tenant = $1", one.id)
+    s3 = servers.s3
+    # Without a version, deleting only hides the object, and whoever has the gateway's key may do that.
+    client = Minio(s3.url.removeprefix("http://"), *s3.audit, secure=False, region="us-east-1")
+    client.remove_object(AUDIT_BUCKET, anchor_object(one).removeprefix(f"s3://{AUDIT_BUCKET}/"))
+    assert not list(client.list_objects(AUDIT_BUCKET, f"anchors/{one.id}/"))
     found = await one.verify()
     assert found["sequence"] == 0 and found["broken_at"] == 1
     assert found["broken_anchor"] == anchor_object(one)

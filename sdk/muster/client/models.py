@@ -920,6 +920,10 @@ class PlatformHealth(Resource):
     checks: list[ServiceCheck] = Field(
         default=[], description="All checks of all services, for site operators; empty for other callers."
     )
+    warnings: list[str] = Field(
+        default=[],
+        description="What a site operator should know although no check fails; empty for other callers.",
+    )
 
 
 class Health(Resource):

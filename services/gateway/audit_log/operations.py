@@ -129,7 +129,7 @@ async def _verify(call: Call, after: int, tenant: TenantId) -> AuditVerification
         complete=broken is not None or len(rows) < _BATCH,
         broken_at=broken.sequence if broken else None,
         broken_by=broken.what if broken else None,
-        anchors=sum(map(len, anchors.values())) if anchors is not None else None,
+        anchors=_count(anchors, after + _BATCH * _BATCHES) if anchors is not None else None,
         broken_anchor=kept.describe(tenant, broken.anchor) if broken and broken.anchor and kept else None,
     )
 
@@ -152,6 +152,11 @@ def _check(
             return anchor, found
         anchor = found
     return anchor, None
+
+
+def _count(anchors: Mapping[int, Sequence[Anchor]], last: int) -> int:
+    """Return the number of anchors up to the last sequence of the response: the first beyond it counts in the next one."""
+    return sum(len(ones) for sequence, ones in anchors.items() if sequence <= last)
 
 
 def _check_end(head: Anchor, anchors: Mapping[int, Sequence[Anchor]]) -> Break | None:

@@ -88,11 +88,15 @@ async def seal(database: Database, tenant: TenantId, count: int) -> Anchor:
 
 
 def replica(
-    database: Database, bucket: Bucket, clock: Clock, name: str = "a", life_s: float = 1.0
+    database: Database,
+    bucket: Bucket,
+    clock: Clock,
+    name: str = "a",
+    warn: Callable[[str | None], None] = lambda _: None,
 ) -> Anchoring:
     anchors = AnchorStore(bucket, "b", 8 * DAY, clock)
-    lease = Lease(database, "gateway", "audit_anchors", name, SystemClock(), life_s)
-    return Anchoring(database, lease, anchors, clock)
+    lease = Lease(database, "gateway", "audit_anchors", name, SystemClock(), 1.0)
+    return Anchoring(database, lease, anchors, clock, warn)
 
 
 async def ready(anchoring: Anchoring) -> Anchoring:
@@ -138,23 +142,24 @@ async def test_anchors_are_loaded_in_a_range_and_to_the_first_beyond_it(database
     }
 
 
-async def test_a_store_that_stays_away_and_a_truncated_log_fail_the_check(
+async def test_the_status_warns_of_a_store_that_stays_away_and_of_a_truncated_log(
     database: Database, postgres: TestDatabase
 ) -> None:
     bucket, clock = Bucket(), Clock()
-    anchoring = await ready(replica(database, bucket, clock))
+    told: list[str | None] = [None]
+    anchoring = await ready(replica(database, bucket, clock, warn=told.append))
     bucket.is_down = True
     for ahead, is_late in ((0, False), (4, False), (6, True)):
         clock.ahead = timedelta(minutes=ahead)
         with pytest.raises(Transient):
             await anchoring.anchor()
-        assert bool(await anchoring.why_late()) is is_late
+        assert bool(told[-1]) is is_late
     bucket.is_down = False
     await anchoring.anchor()
-    assert await anchoring.why_late() is None
+    assert told[-1] is None
     anchoring._written[TENANT] = Anchor(10_000, bytes(32)), clock.now()
     await anchoring.anchor()
-    assert "was truncated" in (await anchoring.why_late() or "")
+    assert "was truncated" in (told[-1] or "")
 
 
 async def test_one_replica_anchors_and_another_takes_over(database: Database) -> None:

@@ -6,6 +6,7 @@ retention ends, deleted, so that a chain that is shorter or differs at that reco
 
 import asyncio
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import structlog
@@ -26,7 +27,7 @@ LEASE = "audit_anchors"
 LEASE_S = 60.0
 _PROBE_RETENTION = timedelta(minutes=1)
 _LATE_S = 300.0
-"""A check fails if anchors could not be stored for this time."""
+"""The status warns if anchors could not be stored for this time."""
 _KEY = re.compile(r"(\d{20})-([0-9a-f]{64})")
 _log = structlog.get_logger()
 
@@ -95,39 +96,45 @@ class AnchorStore:
 
 
 class Anchoring:
-    """Writes the anchors while this process holds the lease: one process at a time, and what it repeats changes nothing."""
+    """Writes the anchors while this process holds the lease: one process at a time, and what it repeats changes nothing.
 
-    def __init__(self, database: Database, lease: Lease, anchors: AnchorStore | None, clock: Clock) -> None:
+    Args:
+        warn: Gets why anchors are missing, or that a chain became shorter since this process anchored it; None if all is well.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        lease: Lease,
+        anchors: AnchorStore | None,
+        clock: Clock,
+        warn: Callable[[str | None], None],
+    ) -> None:
         self._database = database
         self._lease = lease
         self._store = anchors
         self._clock = clock
+        self._warn = warn
         self._written: dict[TenantId, tuple[Anchor, datetime]] = {}
         self._failed_at: float | None = None
-        self._failure = ""
-        self._shortened = ""
+        self._shortened: str | None = None
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Anchor every minute until `stopping`."""
         await self._lease.lead(self._lead, stopping)
-
-    async def why_late(self) -> str | None:
-        """Return why anchors are missing or a chain became shorter since this process anchored it; None if all is well. For health checks."""
-        if self._shortened:
-            return self._shortened
-        if self._failed_at is None or self._clock.monotonic() - self._failed_at < _LATE_S:
-            return None
-        return f"audit anchors cannot be stored: {self._failure}"
 
     async def anchor(self) -> None:
         """Anchor the chains that have changed. An old anchor is repeated, so that there is always one under retention."""
         try:
             await self._anchor()
         except MusterError as error:
-            self._failure = str(error)
-            self._failed_at = self._clock.monotonic() if self._failed_at is None else self._failed_at
+            now_s = self._clock.monotonic()
+            self._failed_at = now_s if self._failed_at is None else self._failed_at
+            if now_s - self._failed_at >= _LATE_S:
+                self._warn(f"audit anchors cannot be stored: {error}")
             raise
         self._failed_at = None
+        self._warn(self._shortened)
 
     async def _lead(self, _epoch: int, ended: asyncio.Event) -> None:
         self._written.clear()

@@ -3646,16 +3646,18 @@ class PlanRung(_message.Message):
     def __init__(self, at: _Optional[float] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ...) -> None: ...
 
 class PlatformHealth(_message.Message):
-    __slots__ = ("state", "summary", "since", "checks")
+    __slots__ = ("state", "summary", "since", "checks", "warnings")
     STATE_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     CHECKS_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     state: HealthState
     summary: str
     since: _timestamp_pb2.Timestamp
     checks: _containers.RepeatedCompositeFieldContainer[ServiceCheck]
-    def __init__(self, state: _Optional[_Union[HealthState, str]] = ..., summary: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., checks: _Optional[_Iterable[_Union[ServiceCheck, _Mapping]]] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, state: _Optional[_Union[HealthState, str]] = ..., summary: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., checks: _Optional[_Iterable[_Union[ServiceCheck, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Pool(_message.Message):
     __slots__ = ("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "max_slots", "preemption", "exclusive", "rules")
