@@ -24,7 +24,7 @@ class HealthReport(Record):
 
     checks: tuple[CheckResult, ...]
     warnings: tuple[str, ...] = Field(
-        default=(), description="What an operator should know although no check fails."
+        default=(), description="Problems that fail no check, such as an audit log that is not anchored."
     )
 
     @property

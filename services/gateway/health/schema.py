@@ -38,7 +38,7 @@ class PlatformHealth(Resource):
     )
     warnings: list[str] = Field(
         default=[],
-        description="What a site operator should know although no check fails; empty for other callers.",
+        description="Problems that fail no check, for site operators; empty for other callers.",
     )
 
 
