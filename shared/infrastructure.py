@@ -19,7 +19,7 @@ from shared.bus.units import Units
 from shared.clock import Clock, SystemClock
 from shared.database.engine import Database
 from shared.database.leases import Lease
-from shared.database.upgrading import migrate
+from shared.database.upgrading import check_schema
 from shared.ids import new_id
 from shared.runtime.process import ServiceProcess
 from shared.settings import NatsSettings, PostgresSettings
@@ -38,9 +38,9 @@ class Infrastructure:
 
     @classmethod
     async def connect(cls, process: ServiceProcess, postgres: PostgresSettings, nats: NatsSettings) -> Self:
-        """Wait for both servers and migrate the schema."""
+        """Wait for both servers and for the migrated schema."""
         name, clock = process.name, SystemClock()
-        await process.reach("postgres", lambda: migrate(postgres, name))
+        await process.reach("postgres", lambda: check_schema(postgres, name))
         database = await process.enter(Database(postgres, name))
         bus = await process.enter(
             await process.reach("nats", lambda: Bus.connect(nats.url, name, nats.credentials))
@@ -66,10 +66,10 @@ class Infrastructure:
         every = {**answers, **health_answers(self.process)}
         await self.process.enter(Responder(self.bus, self.process.name, every))
 
-    def lease(self, name: str) -> Lease:
+    def lease(self, name: str, life_s: float = 3.0) -> Lease:
         """Return a lease of the service with this process as holder."""
         holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(self.clock)}"
-        return Lease(self.database, self.process.name, name, holder, self.clock)
+        return Lease(self.database, self.process.name, name, holder, self.clock, life_s)
 
     def lead(self, lease: Lease, term: Callable[[int, asyncio.Event], Awaitable[None]]) -> None:
         """Run `term(epoch, ended)` while this process holds the lease. `/ready` requires a live leader, in any process."""

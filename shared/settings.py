@@ -39,12 +39,13 @@ class NatsSettings(Section):
 
 
 class PostgresSettings(Section):
-    """The service's three Postgres logins: owner (DDL), tenant (row-level security) and system (all tenants).
+    """The service's two Postgres logins: tenant (row-level security) and system (all tenants).
 
-    `pool_size`: maximum number of connections, for the tenant role and the system role each.
+    `pool_size`: maximum number of connections, for each of them. `owner_url` is accepted because services of
+    release 0.2.0 needed it; now only the migration step uses the owner's login.
     """
 
-    owner_url: SecretStr
+    owner_url: SecretStr | None = None
     tenant_url: SecretStr
     system_url: SecretStr
     pool_size: int = Field(16, ge=1, le=100)

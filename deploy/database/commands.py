@@ -20,10 +20,18 @@ def _database() -> None:
 
 @database.command("init")
 def init(as_json: Json = False) -> None:
-    """Create missing databases, roles and schemas, and write each service's settings. Existing passwords do not change."""
+    """Create missing databases, roles and schemas, migrate the schemas, and write each service's settings. Existing passwords do not change."""
     from deploy.database.operator import create
 
     create(as_json=as_json)
+
+
+@database.command("migrate")
+def migrate(as_json: Json = False) -> None:
+    """Migrate the schemas of all services to this release. Services wait for it and cannot do it themselves."""
+    from deploy.database.operator import migrate
+
+    migrate(as_json=as_json)
 
 
 @database.command("rotate")

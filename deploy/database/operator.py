@@ -17,7 +17,8 @@ from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.servers import Home
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import load_state
-from deploy.postgres.setup import load_owner, set_passwords, set_up_database, short_id, take_over
+from deploy.postgres.migrating import migrate_schemas, set_up_and_migrate
+from deploy.postgres.setup import load_owner, set_passwords, short_id, take_over
 from deploy.postgres.urls import SERVICES, PlatformDatabase, role_names
 from muster.errors import Broken, Rejected, Transient
 
@@ -27,7 +28,7 @@ FOLDER = "database"
 
 
 def create(*, as_json: bool) -> None:
-    """Create missing parts, and write the services' settings.
+    """Create missing parts, migrate the schemas, and write the services' settings.
 
     Raises:
         Rejected: no server is configured, or the database's name is invalid.
@@ -38,9 +39,21 @@ def create(*, as_json: bool) -> None:
     home = Home(options.home)
     home.make()
     wanted = own_database(home, options)
-    _reach(wanted, set_up_database(wanted))
+    _reach(wanted, set_up_and_migrate(wanted))
     _write_settings(home, wanted)
     _report(home, wanted, f"the database {wanted.name} is set up", as_json=as_json)
+
+
+def migrate(*, as_json: bool) -> None:
+    """Migrate every service's schema to this release.
+
+    Raises:
+        Rejected: the platform does not exist, or a schema is newer or older than this release can use.
+    """
+    options, home = _existing_platform()
+    wanted = own_database(home, options)
+    _reach(wanted, migrate_schemas(wanted))
+    _report(home, wanted, f"the schemas in {wanted.name} are migrated", as_json=as_json)
 
 
 def rotate_passwords(service: str | None, *, as_json: bool) -> None:
@@ -57,14 +70,7 @@ def rotate_passwords(service: str | None, *, as_json: bool) -> None:
             f"unknown service {service!r}",
             hint=f"choose one of: {', '.join(SERVICES)}",
         )
-    options = load_options(home=home_to_find())
-    if not (options.home / PLATFORM_ID).exists():
-        raise Rejected(
-            "no_platform",
-            f"{options.home} contains no platform: it has no {PLATFORM_ID}",
-            hint="set MUSTER_HOME to the platform's folder, or run this in the folder where `muster up` was run",
-        )
-    home = Home(options.home)
+    options, home = _existing_platform()
     fresh = {role: secrets.token_hex(24) for role in role_names(service)}
     wanted = own_database(home, options)
     with home.replacing_secrets({password_secret(role): password for role, password in fresh.items()}):
@@ -119,6 +125,18 @@ def _confirm(wanted: PlatformDatabase, before: str) -> None:
             f"the database {wanted.name} was not taken over from the platform {before}: not confirmed",
             hint="pass --yes in scripts",
         )
+
+
+def _existing_platform() -> tuple[Options, Home]:
+    """Return the options and directory of an existing platform. Raises Rejected if there is none."""
+    options = load_options(home=home_to_find())
+    if not (options.home / PLATFORM_ID).exists():
+        raise Rejected(
+            "no_platform",
+            f"{options.home} contains no platform: it has no {PLATFORM_ID}",
+            hint="set MUSTER_HOME to the platform's folder, or run this in the folder where `muster up` was run",
+        )
+    return options, Home(options.home)
 
 
 def _check_server(options: Options) -> None:

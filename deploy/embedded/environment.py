@@ -8,6 +8,7 @@ from deploy.postgres.urls import ServiceUrls
 
 USES_REDIS = frozenset({"gateway"})
 USES_S3 = frozenset({"registry"})
+AUDIT_STORE = "MUSTER_GATEWAY__AUDIT_STORE__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class S3Address:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The addresses of the servers."""
+    """The addresses of the servers. `audit_store`: bucket with Object Lock; None without one."""
 
     nats_url: str
     credentials: Mapping[str, Path]
@@ -30,6 +31,7 @@ class Addresses:
     postgres: Mapping[str, ServiceUrls]
     redis_url: str
     s3: S3Address
+    audit_store: S3Address | None = None
 
 
 def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
@@ -43,21 +45,26 @@ def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
     if service in USES_REDIS:
         environment["MUSTER_REDIS__URL"] = addresses.redis_url
     if service in USES_S3:
-        environment |= {
-            "MUSTER_S3__URL": addresses.s3.url,
-            "MUSTER_S3__ACCESS_KEY": addresses.s3.access_key,
-            "MUSTER_S3__SECRET_KEY": addresses.s3.secret_key,
-            "MUSTER_S3__BUCKET": addresses.s3.bucket,
-        }
+        environment |= _s3_environment("MUSTER_S3__", addresses.s3)
+    if service == "gateway" and addresses.audit_store is not None:
+        environment |= _s3_environment(AUDIT_STORE, addresses.audit_store)
     if service == "scheduler":
         environment["MUSTER_SCHEDULER__WORKER_ISSUER_FILE"] = str(addresses.worker_issuer)
     return environment
 
 
 def postgres_environment(urls: ServiceUrls) -> dict[str, str]:
-    """Return a service's database settings."""
+    """Return a service's database settings. The owner's login is for the migration step only."""
     return {
-        "MUSTER_POSTGRES__OWNER_URL": urls.owner,
         "MUSTER_POSTGRES__TENANT_URL": urls.tenant,
         "MUSTER_POSTGRES__SYSTEM_URL": urls.system,
+    }
+
+
+def _s3_environment(prefix: str, store: S3Address) -> dict[str, str]:
+    return {
+        f"{prefix}URL": store.url,
+        f"{prefix}ACCESS_KEY": store.access_key,
+        f"{prefix}SECRET_KEY": store.secret_key,
+        f"{prefix}BUCKET": store.bucket,
     }

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from deploy.embedded.database import own_database
-from deploy.embedded.environment import Addresses, S3Address, service_environment
+from deploy.embedded.environment import AUDIT_STORE, Addresses, S3Address, service_environment
 from deploy.embedded.first_start.initialise import done_file, run_step
 from deploy.embedded.host.ports import LOOPBACK, free_ports
 from deploy.embedded.host.users import find_trial_user
 from deploy.embedded.options import NICENESS, Options
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
 from deploy.embedded.servers.base import write_private
-from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
+from deploy.embedded.servers.s3 import AUDIT_BUCKET, BUCKET, PORTS_NEEDED
 from deploy.embedded.services import SERVICES, Service
 from deploy.embedded.supervision.orphan_processes import WORKERS_FOLDER
 from deploy.embedded.supervision.supervised_process import SupervisedProcess
@@ -99,6 +99,8 @@ class Platform:
         started = self._find(S3Server)
         s3, pair = self._s3, started.administrator if started else (self._s3.access_key, self._s3.secret_key)
         job = {"url": s3.url, "access_key": pair[0], "secret_key": pair[1], "bucket": s3.bucket}
+        if started:
+            job["audit_bucket"] = AUDIT_BUCKET
         run_step("bucket", job, done_file(self.home, "bucket"))
 
     def _servers(self) -> tuple[Daemon, ...]:
@@ -170,6 +172,7 @@ class Platform:
             postgres=own_database(self.home, self.options).urls,
             redis_url=redis.url if redis else self.options.redis_url or "",
             s3=self._s3,
+            audit_store=self._audit_store,
         )
 
     @property
@@ -179,6 +182,14 @@ class Platform:
             assert self.options.s3 is not None
             return self.options.s3
         return S3Address(s3.url, *s3.platform, BUCKET)
+
+    @property
+    def _audit_store(self) -> S3Address | None:
+        """The store that is started here, unless the caller names another."""
+        s3 = self._find(S3Server)
+        if s3 is None or f"{AUDIT_STORE}URL" in self.options.inherited:
+            return None
+        return S3Address(s3.url, *s3.audit, AUDIT_BUCKET)
 
     def _find(self, kind: type[Found]) -> Found | None:
         return next((server for server in self.servers if isinstance(server, kind)), None)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from deploy.embedded.host.ports import LOOPBACK, free_ports, is_free
 from deploy.embedded.host.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
-from shared.messages.health import PROCESS, CheckResult, HealthReport
+from shared.messages.health import PROCESS, HealthReport
 
 SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator", "bus-keeper")
 """In start order: the slowest first. The bus keeper has a credential and a process like a service, and is none."""
@@ -28,8 +28,8 @@ BAD_SETTINGS = 2
 _TIMEOUT_S = 1.0
 
 
-def load_checks(side_port: int) -> tuple[CheckResult, ...] | None:
-    """Return the checks of a service's `/ready`; None if it does not answer."""
+def load_report(side_port: int) -> HealthReport | None:
+    """Return the report of a service's `/ready`; None if it does not answer."""
     try:
         with urllib.request.urlopen(f"http://{LOOPBACK}:{side_port}/ready", timeout=_TIMEOUT_S) as answer:
             body = answer.read()
@@ -38,7 +38,7 @@ def load_checks(side_port: int) -> tuple[CheckResult, ...] | None:
     except (urllib.error.URLError, OSError):
         return None
     try:
-        return HealthReport.model_validate_json(body).checks
+        return HealthReport.model_validate_json(body)
     except ValidationError:
         return None
 
@@ -71,7 +71,7 @@ class Service(Daemon):
         return (*self._ports, self.side_port)
 
     def prepare(self) -> None:
-        """Choose another side port if it is taken; services migrate their schemas themselves."""
+        """Choose another side port if it is taken; services wait until their schemas are migrated."""
         if not is_free(self.side_port):
             self.side_port = free_ports(1)[0]
 
@@ -90,5 +90,5 @@ class Service(Daemon):
 
     def ready(self) -> bool:
         """Whether it has started. Failing dependencies do not count: a restart does not help."""
-        checks = load_checks(self.side_port)
-        return checks is not None and all(check.ok for check in checks if check.name == PROCESS)
+        report = load_report(self.side_port)
+        return report is not None and all(check.ok for check in report.checks if check.name == PROCESS)

@@ -8,11 +8,13 @@ A line of an export is the text with both hashes appended, so that it can be ver
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 START = bytes(32)
 """Hash before the first record."""
 
+_ANCHOR = re.compile(r"(?:([0-9a-f-]{36})/)?\b(\d{1,18}:[0-9a-f]{64})\b")
 _LINE = re.compile(r'(\{.*),"previous":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}', re.DOTALL)
 
 
@@ -37,10 +39,11 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first break of a chain, and its reason."""
+    """The first break of a chain, its reason, and the anchor that contradicts the chain, if one does."""
 
     sequence: int
     what: str
+    anchor: Anchor | None = None
 
 
 def link(previous: bytes, text: str) -> bytes:
@@ -73,6 +76,31 @@ def check_record(before: Anchor, text: str, own: bytes, tenant: str | None = Non
     if link(before.hash, text) != own:
         return Break(expected, "the record was changed: its hash differs")
     return Anchor(expected, own)
+
+
+def check_anchors(found: Anchor, anchors: Iterable[Anchor]) -> Anchor | Break:
+    """Return `found`, the anchor after a record, or the break if an anchor of this record has another hash."""
+    for anchor in anchors:
+        if anchor.sequence == found.sequence and anchor.hash != found.hash:
+            what = f"the record does not match the anchor {anchor}: the chain was rewritten"
+            return Break(found.sequence, what, anchor)
+    return found
+
+
+def check_end(last: Anchor, anchors: Iterable[Anchor]) -> Break | None:
+    """Return the break if an anchor is after the last record of the chain."""
+    beyond = [anchor for anchor in anchors if anchor.sequence > last.sequence]
+    if not beyond:
+        return None
+    newest = max(beyond, key=lambda anchor: anchor.sequence)
+    what = f"the chain ends before the anchor {newest}: records were removed"
+    return Break(last.sequence + 1, what, newest)
+
+
+def find_anchors(lines: Iterable[str], tenant: str) -> list[Anchor]:
+    """Return the anchors of a tenant in lines of any format, such as exported spans or earlier output of `muster audit head`."""
+    found = (match for line in lines for match in _ANCHOR.finditer(line))
+    return [Anchor.parse(match[2]) for match in found if match[1] in (None, tenant)]
 
 
 def check_line(before: Anchor | None, line: str) -> Anchor | Break:

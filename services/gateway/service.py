@@ -14,6 +14,7 @@ from services.gateway import secrets_files
 from services.gateway.deletions import store as deletion_store
 from services.gateway.deletions.runner import DeletionRunner
 from services.gateway.operation_table import OUTCOMES
+from services.gateway.platform.audit.anchors import LEASE, LEASE_S, Anchoring, AnchorStore
 from services.gateway.platform.audit.auditor import Auditor
 from services.gateway.platform.auth import first_account
 from services.gateway.platform.auth.authentication import Authenticator
@@ -77,6 +78,10 @@ _CACHED_S = 1.0
 """Maximum age of cached resources: a change becomes visible after this time even if the bus does not announce it."""
 _SWEEP_EVERY = timedelta(minutes=10)
 _KEYS_KEPT = timedelta(hours=24)
+NO_ANCHORS = (
+    "an administrator of the database can truncate the audit log unnoticed: set MUSTER_GATEWAY__AUDIT_STORE__URL to a store with"
+    " Object Lock, or MUSTER_TELEMETRY__OTLP_ENDPOINT"
+)
 _log = structlog.get_logger()
 
 
@@ -113,6 +118,15 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     auditor = Auditor(database, clock)
     process.start("audit", auditor.run)
     process.on_close(auditor.flush)
+    anchors = _anchor_store(settings, process, clock)
+    anchoring = Anchoring(
+        database,
+        infrastructure.lease(LEASE, LEASE_S),
+        anchors,
+        clock,
+        partial(process.health.warn, "anchors"),
+    )
+    process.start_until_stopped("audit anchors", anchoring.run)
     rate_limiter = RateLimiter(_redis(settings, process), _rates(own), clock)
     providers = await process.enter(Providers(rules.providers, clock))
     key = derive_key(pepper, "password")
@@ -131,6 +145,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         keys,
         http,
         auditor,
+        anchors,
         deletions.wake,
         sign_in,
         watched,
@@ -185,6 +200,7 @@ def make_dependencies(
     keys: Keys,
     http: aiohttp.ClientSession,
     auditor: Auditor,
+    anchors: AnchorStore | None,
     wake_deletions: Callable[[], None],
     sign_in: SignInDependencies,
     watched: tuple[BusOutage, Callable[[], HealthReport]],
@@ -218,6 +234,7 @@ def make_dependencies(
         ),
         wake_deletions=wake_deletions,
         auditor=auditor,
+        anchors=anchors,
         sign_in=sign_in,
         site=SiteState(API_VERSION, watched[0], SiteHealth(watched[1], bus, clock)),
         outcomes=OUTCOMES,
@@ -227,6 +244,32 @@ def make_dependencies(
 def resource_cache(clock: Clock) -> Cache[CacheKey, Resource]:
     """Create the cache of experiments that were just read."""
     return Cache("experiments", _MAX_CACHED, _CACHED_S, clock)
+
+
+def _anchor_store(settings: Settings, process: ServiceProcess, clock: Clock) -> AnchorStore | None:
+    """Return the store of audit anchors, whose test runs in the background; warn in the status if nothing anchors the audit log."""
+    wanted, has_otlp = settings.gateway.audit_store, settings.telemetry.otlp_endpoint is not None
+    if wanted is None:
+        if not has_otlp:
+            process.health.warn("audit", NO_ANCHORS)
+        return None
+    # Imported here: the client needs memory that sites without such a store do not need.
+    from shared.objects.s3_retained import S3RetainedObjects
+
+    objects = S3RetainedObjects.of(wanted, clock)
+    process.on_close(objects.close)
+    anchors = AnchorStore(objects, wanted.bucket, timedelta(days=wanted.retention_days), clock)
+
+    async def test() -> None:
+        if not await process.reach("audit store", anchors.test):
+            process.health.warn(
+                "audit",
+                f"the bucket {wanted.bucket} does not retain objects (Object Lock): no audit anchors are stored in it;"
+                + (" they are sent through OTLP only" if has_otlp else f" {NO_ANCHORS}"),
+            )
+
+    process.start("audit store", test)
+    return anchors
 
 
 def _redis(settings: Settings, process: ServiceProcess) -> Redis | None:

@@ -6,7 +6,14 @@ from typing import Self
 from pydantic import Field, IPvAnyNetwork, model_validator
 
 from services.gateway.platform.auth.client_address import ForwardedHeader, Proxies
-from shared.settings import NatsSettings, PostgresSettings, RedisSettings, Section, ServiceSettings
+from shared.settings import (
+    NatsSettings,
+    PostgresSettings,
+    RedisSettings,
+    S3Settings,
+    Section,
+    ServiceSettings,
+)
 
 
 class WebhookSection(Section):
@@ -25,6 +32,16 @@ class WebhookSection(Section):
     max_per_tenant: int = Field(100, ge=0)
 
 
+class AuditStoreSection(S3Settings):
+    """Bucket with Object Lock for anchors of the audit log: `MUSTER_GATEWAY__AUDIT_STORE__…`.
+
+    `retention_days` is how long the store must keep each anchor; nobody can delete it before.
+    """
+
+    bucket: str = "muster-audit"
+    retention_days: int = Field(365, ge=1, le=36_500)
+
+
 class GatewaySection(Section):
     """Ports, authentication and limits of the gateway.
 
@@ -35,6 +52,7 @@ class GatewaySection(Section):
     client certificates signed by one of these authorities.
     `trusted_proxies` lists the networks of the site's reverse proxies, such as `["10.1.2.3/32"]`. Only requests from these may set the client address in
     `forwarded_header`.
+    `audit_store` is a bucket with Object Lock, to which anchors of the audit log are written (`docs/audit.md`).
     `web_directory` contains the built dashboard, served at `/`; by default the checkout's `web/dist`, if it exists.
     `body_timeout_s` limits the time to receive a request body. `keep_alive_s` limits the time to receive the headers of a request, from the opening of the
     connection or the previous response; set it higher than the idle timeout of a reverse proxy.
@@ -79,6 +97,7 @@ class GatewaySection(Section):
     joins_per_s: float = Field(10.0, gt=0)
     event_retention_days: float = Field(7.0, gt=0)
     webhooks: WebhookSection = WebhookSection()
+    audit_store: AuditStoreSection | None = None
     sign_in_file: Path | None = None
     passwords: bool = True
     password_memory_kib: int = Field(64 * 1024, ge=12 * 1024)

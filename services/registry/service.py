@@ -49,8 +49,6 @@ from shared.runtime.process import ServiceProcess
 Work = Callable[[], Awaitable[None]]
 Loop = tuple[Work, timedelta]
 NAME = "registry"
-WRITERS = ("registry_tenant",)
-"""May insert into partitions directly (COPY), but reads only through the parent tables, by tenant."""
 QUESTIONS_AT_ONCE = 256
 
 ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)
@@ -63,8 +61,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     wanted = settings.registry
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     bus, units, clock = infrastructure.bus, infrastructure.units, infrastructure.clock
-    partitions = Partitions(settings.postgres, partitioned(wanted), clock)
-    await process.reach("postgres", lambda: process.enter(partitions))
+    partitions = Partitions(infrastructure.database, partitioned(wanted), clock)
+    await process.reach("postgres", partitions.apply)
     objects = S3Objects.of(settings.s3, clock)
     process.on_close(objects.close)
 
@@ -220,8 +218,8 @@ def _loops(
 def partitioned(wanted: RegistrySection) -> tuple[Partitioned, ...]:
     """Return the tables partitioned by day, and how long days are kept."""
     return (
-        Partitioned(NAME, "point_chunk", _days(wanted.keep_points_days), WRITERS),
-        Partitioned(NAME, "log_chunk", _days(wanted.keep_logs_days), WRITERS),
+        Partitioned(NAME, "point_chunk", _days(wanted.keep_points_days)),
+        Partitioned(NAME, "log_chunk", _days(wanted.keep_logs_days)),
     )
 
 

@@ -1,27 +1,28 @@
 """Daily range partitions: created ahead, dropped when old. Planning is pure; `Partitions` runs it in a loop.
 
 A partitioned table has a column `day date`; the partition of a day is named `<table>_p20261121`. Old rows are removed by dropping
-partitions: no DELETE, no vacuum.
+partitions: no DELETE, no vacuum. A service does not own its tables: it creates and drops partitions by two functions of the schema.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
-from sqlalchemy import Text, cast, func, select, text
+from sqlalchemy import Text, cast, func, select
 from sqlalchemy.dialects.postgresql.pg_catalog import pg_class, pg_inherits
-from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.clock import Clock
-from shared.database.engine import driver_url, translated
+from shared.database.engine import Database
 from shared.runtime.loops import repeat
-from shared.settings import PostgresSettings
 
 AHEAD_DAYS = 3
 EVERY = timedelta(hours=1)
 _LOCK = 7_240_511
 """Advisory lock: replicas run one after the other, and the later one finds nothing to do."""
+_FIRST_DAY = "2020-01-01"
+"""No partition is older. It also excludes infinity and dates B.C., which `to_char` writes like others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,11 @@ class Partitioned:
 
     Attributes:
         keep: Age at which a day is dropped; None keeps all.
-        writers: Roles that may insert into partitions directly (COPY is rejected on a parent under row-level security).
     """
 
     schema: str
     table: str
     keep: timedelta | None = None
-    writers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +76,53 @@ def partition_day(table: str, name: str) -> date | None:
     return date.fromisoformat(digits)
 
 
+def partition_functions(op: Any, schema: str, tables: Sequence[str], writer: str, caller: str) -> None:
+    """In a migration: create `create_partition(parent, day)` and `drop_partition(parent, day)`, which run as the schema's owner.
+
+    They accept only these tables, days from two days ago to a week ahead for creating, and days before yesterday for dropping:
+    the smallest retention that a setting allows.
+
+    Args:
+        writer: Role that may insert into partitions directly (COPY is rejected on a parent under row-level security).
+        caller: The only role that may call them.
+    """
+    listed = ", ".join(f"'{table}'" for table in tables)
+    today = "(now() AT TIME ZONE 'UTC')::date"
+    head = f"""(parent text, day date) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+        DECLARE part text := parent || '_p' || to_char(day, 'YYYYMMDD');
+        BEGIN
+            IF parent IS NULL OR parent NOT IN ({listed}) THEN
+                RAISE EXCEPTION '%.% has no daily partitions', '{schema}', parent USING ERRCODE = 'insufficient_privilege';
+            END IF;"""
+    op.execute(f"""CREATE FUNCTION {schema}.create_partition{head}
+            IF day IS NULL OR day NOT BETWEEN {today} - 2 AND {today} + 7 THEN
+                RAISE EXCEPTION 'a partition of % is created two days ago to a week ahead of its day, not for %', parent, day
+                    USING ERRCODE = 'insufficient_privilege';
+            END IF;
+            EXECUTE format('CREATE TABLE {schema}.%I PARTITION OF {schema}.%I FOR VALUES FROM (%L) TO (%L)', part, parent, day, day + 1);
+            EXECUTE format('GRANT INSERT ON {schema}.%I TO {writer}', part);
+        END $$""")
+    op.execute(f"""CREATE FUNCTION {schema}.drop_partition{head}
+            IF day IS NULL OR day NOT BETWEEN DATE '{_FIRST_DAY}' AND {today} - 2 THEN
+                RAISE EXCEPTION 'a partition of % is dropped two days after its day at the earliest, not for %', parent, day
+                    USING ERRCODE = 'insufficient_privilege';
+            END IF;
+            EXECUTE format('DROP TABLE {schema}.%I', part);
+        END $$""")
+    for name in ("create_partition", "drop_partition"):
+        op.execute(f"REVOKE ALL ON FUNCTION {schema}.{name}(text, date) FROM PUBLIC")
+        op.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{name}(text, date) TO {caller}")
+
+
 async def apply_partitions(connection: AsyncConnection, table: Partitioned, today: date) -> PartitionPlan:
-    """Create and drop one table's partitions within the caller's transaction, which runs as the schema's owner."""
+    """Create and drop one table's partitions within the caller's transaction, which runs as the functions' caller."""
     await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     plan = plan_partitions(await load_days(connection, table), today, table.keep)
+    functions = getattr(func, table.schema)
     for day in plan.make:
-        for statement in _making(table, day):
-            await connection.execute(text(statement))
+        await connection.execute(select(functions.create_partition(table.table, day)))
     for day in plan.drop:
-        await connection.execute(text(f'DROP TABLE "{table.schema}"."{partition_name(table.table, day)}"'))
+        await connection.execute(select(functions.drop_partition(table.table, day)))
     return plan
 
 
@@ -102,38 +139,19 @@ async def load_days(connection: AsyncConnection, table: Partitioned) -> list[dat
 
 
 class Partitions:
-    """Maintains a service's partitions under its owner role: once on entering, then in the loop `run`."""
+    """Maintains a service's partitions in the loop `run`."""
 
-    def __init__(self, settings: PostgresSettings, tables: Sequence[Partitioned], clock: Clock) -> None:
-        self._engine = create_async_engine(
-            driver_url(settings.owner_url.get_secret_value()), poolclass=NullPool
-        )
+    def __init__(self, database: Database, tables: Sequence[Partitioned], clock: Clock) -> None:
+        self._database = database
         self._tables = tables
         self._clock = clock
-
-    async def __aenter__(self) -> "Partitions":
-        await self.apply()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._engine.dispose()
 
     async def apply(self) -> None:
         """Create and drop partitions as of today. Raises Transient while Postgres is unavailable."""
         for table in self._tables:
-            async with translated(), self._engine.begin() as connection:
+            async with self._database.system() as connection:
                 await apply_partitions(connection, table, self._clock.now().date())
 
     async def run(self) -> None:
         """Apply every hour. Partitions created days ahead cover outages."""
         await repeat(self.apply, EVERY)
-
-
-def _making(table: Partitioned, day: date) -> list[str]:
-    """Return the SQL of one partition. Names come from code and digits, never from users."""
-    name = f'"{table.schema}"."{partition_name(table.table, day)}"'
-    making = (
-        f'CREATE TABLE {name} PARTITION OF "{table.schema}"."{table.table}" '
-        f"FOR VALUES FROM ('{day:%Y-%m-%d}') TO ('{day + timedelta(days=1):%Y-%m-%d}')"
-    )
-    return [making, *(f'GRANT INSERT ON {name} TO "{role}"' for role in table.writers)]

@@ -1,5 +1,7 @@
 """Migrates a service's schema to the newest revision of its release, or accepts a newer schema that this release can still use.
 
+`migrate` runs as the schema's owner, in the migration step only (`muster up`, `muster database migrate`). Services call `check_schema`.
+
 A schema records its revision, the oldest revision whose release can use it (`compatible_from`), and the release that wrote it. A migration
 that only adds repeats its predecessor's `compatible_from`. One that removes something names the first revision that no longer used it. This way
 a rollback, and a replica that restarts during a rolling upgrade, start on the newer schema. It also records its first migration: schemas from
@@ -15,9 +17,10 @@ import structlog
 from sqlalchemy import column, func, select, table
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.pool import NullPool
 
 from shared.database.engine import driver_url, translated
-from shared.errors import Rejected
+from shared.errors import Rejected, Transient
 from shared.settings import PostgresSettings
 from shared.version import platform_version
 
@@ -51,31 +54,32 @@ class Known:
     newest: str
 
 
-async def migrate(settings: PostgresSettings, service: str, versions: Path | None = None) -> None:
-    """Migrate the service's schema to its newest revision under an advisory lock. Replicas that start together wait for one.
+async def migrate(owner_url: str, service: str, versions: Path | None = None) -> None:
+    """Migrate the service's schema to its newest revision under an advisory lock. Steps that start together wait for one.
 
     If the schema is current, this takes one query and does not import Alembic.
 
     Args:
+        owner_url: Login of the schema's owner.
         versions: Folder of the release's migrations; default: the service's own.
 
     Raises:
         Rejected: The schema is newer and this release cannot use it (`schema_too_new`), or a version before 0.2.0 created it
             (`schema_too_old`).
     """
-    folder = versions or _FOLDER.parents[1] / "services" / service / "migrations" / "versions"
+    folder = versions or _versions_of(service)
     known, key = read_known(folder), func.hashtextextended(f"muster:{service}", 0)
-    engine = create_async_engine(driver_url(settings.owner_url.get_secret_value()), pool_size=1)
+    engine = create_async_engine(driver_url(owner_url), pool_size=1)
     try:
         async with translated(), engine.connect() as connection:
-            if not needs_upgrade(service, await _recorded(connection, service), known):
+            if not needs_upgrade(service, await _load_recorded(connection, service), known):
                 return
             await connection.rollback()
             await connection.execute(select(func.pg_advisory_lock(key)))
             await connection.commit()
             try:
-                # Another replica, perhaps of a newer release, may have migrated the schema meanwhile.
-                if needs_upgrade(service, await _recorded(connection, service), known):
+                # Another step, perhaps of a newer release, may have migrated the schema meanwhile.
+                if needs_upgrade(service, await _load_recorded(connection, service), known):
                     await connection.run_sync(lambda sync: _upgrade(sync, service, folder))
                 await connection.commit()
             finally:
@@ -85,6 +89,32 @@ async def migrate(settings: PostgresSettings, service: str, versions: Path | Non
                 await connection.commit()
     finally:
         await engine.dispose()
+
+
+async def check_schema(settings: PostgresSettings, service: str) -> None:
+    """Check as the service, which cannot migrate, that this release can use the schema.
+
+    Raises:
+        Transient: The schema is not migrated yet.
+        Rejected: The schema is newer or older than this release can use (as `migrate`).
+    """
+    if settings.owner_url is not None:
+        _log.warning("a service does not use MUSTER_POSTGRES__OWNER_URL; remove it", schema=service)
+    known = read_known(_versions_of(service))
+    engine = create_async_engine(driver_url(settings.system_url.get_secret_value()), poolclass=NullPool)
+    try:
+        async with translated(), engine.connect() as connection:
+            name = f"{service}.alembic_version"
+            readable = func.has_table_privilege(func.to_regclass(name), "SELECT")
+            is_readable = await connection.scalar(select(readable))
+            recorded = await _load_recorded(connection, service) if is_readable else Recorded()
+    finally:
+        await engine.dispose()
+    if needs_upgrade(service, recorded, known):
+        raise Transient(
+            f"the schema {service} is not at revision {known.newest}, which release {platform_version()} requires:"
+            " run `muster database migrate`"
+        )
 
 
 def needs_upgrade(service: str, recorded: Recorded, known: Known) -> bool:
@@ -138,7 +168,11 @@ def read_known(folder: Path) -> Known:
     return Known(revisions, newest)
 
 
-async def _recorded(connection: AsyncConnection, service: str) -> Recorded:
+def _versions_of(service: str) -> Path:
+    return _FOLDER.parents[1] / "services" / service / "migrations" / "versions"
+
+
+async def _load_recorded(connection: AsyncConnection, service: str) -> Recorded:
     if await connection.scalar(select(func.to_regclass(f"{service}.alembic_version"))) is None:
         return Recorded()
     version = table("alembic_version", column("version_num"), schema=service)

@@ -23,6 +23,9 @@ class HealthReport(Record):
     """All checks of one process, in the order in which they were added."""
 
     checks: tuple[CheckResult, ...]
+    warnings: tuple[str, ...] = Field(
+        default=(), description="Problems that fail no check, such as an audit log that is not anchored."
+    )
 
     @property
     def ok(self) -> bool:

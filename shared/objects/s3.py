@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from io import BytesIO
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import urllib3
 from minio import Minio
@@ -35,7 +35,7 @@ SIGN_FOR_SELF = timedelta(minutes=1)
 
 _ABSENT = frozenset({"NoSuchKey", "NoSuchObject", "NotFound", "ResourceNotFound"})
 _EXISTS = frozenset({"BucketAlreadyOwnedByYou", "BucketAlreadyExists"})
-_LATER = frozenset(
+LATER = frozenset(
     {
         "NoSuchBucket",
         "SlowDown",
@@ -88,7 +88,7 @@ class S3Objects:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="digests")
 
     @classmethod
-    def of(cls, settings: S3Settings, clock: Clock) -> "S3Objects":
+    def of(cls, settings: S3Settings, clock: Clock) -> Self:
         """Return the bucket in the settings."""
         return cls(
             settings.url,
@@ -300,6 +300,6 @@ def _type_of(error: MusterError) -> str:
 def _translate(error: S3Error) -> MusterError:
     if error.code in _ABSENT:
         return NotFound("the object")
-    if error.code in _LATER:
+    if error.code in LATER:
         return Transient(f"The object store asks to retry later ({error.code}).")
     return Broken(f"The object store rejected a request ({error.code}): {error.message}")

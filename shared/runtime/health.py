@@ -62,6 +62,7 @@ class HealthChecks:
         self._again_s = again_s
         self._timeout_s = timeout_s
         self._checks: dict[str, _Check] = {}
+        self._warnings: dict[str, str] = {}
 
     async def keep(self, name: str, probe: Probe) -> None:
         """Probe one dependency until cancelled."""
@@ -75,9 +76,17 @@ class HealthChecks:
         """Add a check, which fails until it has run."""
         self._checks.setdefault(name, _Check(_NOT_YET, self._clock.now(), self._clock.monotonic()))
 
+    def warn(self, name: str, text: str | None) -> None:
+        """Set a warning of the report, or remove it (None). It fails no check, so that the process still gets requests."""
+        if text is None:
+            self._warnings.pop(name, None)
+        else:
+            self._warnings[name] = text
+
     def report(self) -> HealthReport:
         """Return the last result of each check."""
-        return HealthReport(checks=tuple(self._result(name, check) for name, check in self._checks.items()))
+        checks = tuple(self._result(name, check) for name, check in self._checks.items())
+        return HealthReport(checks=checks, warnings=tuple(self._warnings.values()))
 
     def failing_since(self, name: str) -> datetime | None:
         """Return when a check that has run started to fail; None while it passes."""

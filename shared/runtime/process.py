@@ -131,7 +131,8 @@ class ServiceProcess:
         if self.ending:
             reason = "the process is ending"
         itself = CheckResult(name=PROCESS, ok=reason is None, reason=reason, since=self._since)
-        return HealthReport(checks=(itself, *self.health.report().checks))
+        report = self.health.report()
+        return HealthReport(checks=(itself, *report.checks), warnings=report.warnings)
 
     def end(self) -> None:
         """Request an orderly shutdown, as SIGTERM does."""

@@ -49,6 +49,7 @@ ATTRIBUTES = frozenset(
         "generation",
         "number",
         "driver",
+        "anchor",
     }
 )
 """Attributes that a span may have: ids, counts and our own terms. Never user data."""

@@ -190,7 +190,7 @@ def measure(report: Report) -> Figures:
     )
     servers = DurableServers()
     try:
-        database = servers.new_database()
+        database = servers.migrated_database()
         return uvloop.run(measure_with(report, servers, database))
     finally:
         servers.close()

@@ -22,7 +22,7 @@ class DurableServers(Servers):
 @asynccontextmanager
 async def registry_on(servers: Servers, **settings: str) -> AsyncIterator[tuple[Platform, Registry]]:
     """The registry alone, on a database of its own, and what stands round it."""
-    database = servers.new_database()
+    database = servers.migrated_database()
     async with (
         platform(servers, database, lambda service: servers.environment(service, database)) as around,
         around.registry(**settings) as registry,

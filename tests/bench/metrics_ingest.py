@@ -185,7 +185,7 @@ def _mlflow(report: Report, servers: DurableServers) -> Figures:
     if not MLFLOW.exists():
         report.say("MLflow is not installed (make peers): it is left out")
         return {"mlflow_batch_points_per_s": None}
-    database: TestDatabase = servers.new_database()
+    database: TestDatabase = servers.migrated_database()
     server = servers.postgres
     url = server.url("postgres", server.password, database.name)
     script = str(ROOT / "tests/bench/peers/mlflow_metrics.py")

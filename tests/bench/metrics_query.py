@@ -60,7 +60,7 @@ def measure(report: Report) -> Figures:
 async def _measure(report: Report) -> Figures:
     servers = DurableServers()
     try:
-        database = servers.new_database()
+        database = servers.migrated_database()
         registry = Registry(servers.environment("registry", database))
         await registry.start()
         try:

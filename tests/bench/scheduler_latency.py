@@ -236,7 +236,7 @@ def measure(report: Report) -> Figures:
     )  # fmt: skip
     servers = DurableServers()
     try:
-        return uvloop.run(_measure(report, servers, servers.new_database()))
+        return uvloop.run(_measure(report, servers, servers.migrated_database()))
     finally:
         servers.close()
 

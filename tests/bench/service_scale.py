@@ -47,7 +47,7 @@ def measure_service(report: Report) -> Figures:
 async def _measure(report: Report) -> Figures:
     servers = DurableServers()
     try:
-        database = servers.new_database()
+        database = servers.migrated_database()
         environment = servers.environment("searcher", database)
         url, credentials = environment["MUSTER_NATS__URL"], servers.keys.credentials("admin")
         async with Neighbours.joined(url, credentials) as neighbours, searcher(environment):
@@ -78,9 +78,7 @@ class Played:
         self.neighbours = neighbours
         urls = database.urls["searcher"]
         self.database = Database(
-            PostgresSettings.model_validate(
-                {"owner_url": urls.owner, "tenant_url": urls.tenant, "system_url": urls.system}
-            ),
+            PostgresSettings.model_validate({"tenant_url": urls.tenant, "system_url": urls.system}),
             "searcher",
         )
 

@@ -19,7 +19,7 @@ from deploy.embedded.first_start.buckets import make_bucket
 from deploy.embedded.first_start.certificates import make_certificates
 from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
-from deploy.embedded.servers.s3 import PORTS_NEEDED
+from deploy.embedded.servers.s3 import AUDIT_BUCKET, PORTS_NEEDED
 from deploy.embedded.services import Service
 from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys
@@ -29,7 +29,6 @@ from deploy.postgres.urls import PlatformDatabase, ServiceUrls, role_names
 from shared.bus.keeping import ensure_bus
 from shared.clock import SystemClock
 from shared.database.upgrading import migrate
-from shared.settings import PostgresSettings
 
 T = TypeVar("T")
 BUCKET = "muster"
@@ -87,6 +86,7 @@ class Servers:
         make_certificates(server.certificates, SystemClock().now())
         self._start(server)
         make_bucket(server.url, *server.administrator, BUCKET)
+        make_bucket(server.url, *server.administrator, AUDIT_BUCKET, locked=True)
         return server
 
     @cached_property
@@ -161,8 +161,7 @@ def apart(work: Coroutine[None, None, T]) -> T:
 
 async def _migrate_all(urls: dict[str, ServiceUrls]) -> None:
     for service, own in urls.items():
-        logins = PostgresSettings(owner_url=own.owner, tenant_url=own.tenant, system_url=own.system)
-        await migrate(logins, service)
+        await migrate(own.owner, service)
 
 
 async def _copy_database(administrator_url: str, model: str, name: str) -> None:

@@ -119,7 +119,7 @@ def test_services_that_do_not_come_back_are_all_named_after_each_was_restarted(
         process.wait(10)
     assert "its new passwords are set" in str(error.value) and "signed" not in str(error.value)
     wanted = wanted_by(external)
-    assert wanted.urls["registry"].owner in (external.home / "database" / "registry.env").read_text()
+    assert wanted.urls["registry"].system in (external.home / "database" / "registry.env").read_text()
     asyncio.run(log_in_everywhere(wanted))
 
 

@@ -132,6 +132,26 @@ def test_up_makes_a_platform_that_answers_its_token(place: Place) -> None:
     assert place.pids().keys() == PARTS | {"supervisor"}
 
 
+def test_services_hold_no_owners_password_and_the_audit_log_is_anchored(place: Place) -> None:
+    secrets = [path.read_text().strip() for path in (place.home / "secrets").glob("postgres-*_owner")]
+    held = [
+        Path(f"/proc/{pid}/environ").read_text() for name, pid in place.pids().items() if name != "supervisor"
+    ]
+    assert len(secrets) == 5 and not [one for one in secrets for told in held if one in told]
+    assert not [warning for warning in place.status()["warnings"] if "audit" in warning]
+    client = json.loads((place.home / "client.json").read_text())
+    request = urllib.request.Request(
+        f"{client['url']}/v1/audit/verification", headers={"Authorization": f"Bearer {client['token']}"}
+    )
+
+    def is_anchored() -> bool:
+        with suppress(urllib.error.HTTPError), urllib.request.urlopen(request, timeout=10) as response:
+            return bool(json.loads(response.read())["anchors"])
+        return False
+
+    assert wait_until(is_anchored, 90.0, pause_s=1.0)
+
+
 def test_a_second_up_finds_the_first(place: Place) -> None:
     before = place.pids()
     assert "already running" in place.run("up")

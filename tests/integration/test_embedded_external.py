@@ -51,7 +51,9 @@ def test_an_operator_sets_up_a_database_by_hand(servers: Servers, tmp_path: Path
     environment = _environment(servers, tmp_path) | {"MUSTER_POSTGRES__DATABASE": "muster_by_hand"}
     _muster(environment, "database", "init")
     first = (tmp_path / "database" / "scheduler.env").read_text()
-    assert "MUSTER_POSTGRES__OWNER_URL=postgresql://muster_by_hand_scheduler_owner:" in first
+    assert "MUSTER_POSTGRES__SYSTEM_URL=postgresql://muster_by_hand_scheduler_system:" in first
+    assert "OWNER" not in first and "scheduler_owner" not in first
+    assert "are migrated" in _muster(environment, "database", "migrate")
     assert (tmp_path / "database" / "scheduler.env").stat().st_mode & 0o777 == 0o600
     told = json.loads(_muster(environment, "database", "init", "--json"))
     assert told["settings"] == str(tmp_path / "database")

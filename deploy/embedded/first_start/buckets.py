@@ -15,8 +15,11 @@ _PROBE = ".muster-probe"
 _TIMEOUT_S = 20.0
 
 
-def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None:
+def make_bucket(url: str, access_key: str, secret_key: str, bucket: str, *, locked: bool = False) -> None:
     """Create the bucket if it is missing, and check that it accepts an object.
+
+    Args:
+        locked: Create it with Object Lock. Its user tests that with an object of its own.
 
     Raises:
         Transient: the store did not accept an object in time.
@@ -34,9 +37,10 @@ def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None
     while True:
         try:
             if not client.bucket_exists(bucket):
-                client.make_bucket(bucket)
-                client.put_object(bucket, _PROBE, io.BytesIO(b"."), 1)
-                client.remove_object(bucket, _PROBE)
+                client.make_bucket(bucket, object_lock=locked)
+                if not locked:
+                    client.put_object(bucket, _PROBE, io.BytesIO(b"."), 1)
+                    client.remove_object(bucket, _PROBE)
         except (MinioException, HTTPError) as error:
             if time.monotonic() > deadline:
                 raise Transient(f"the object store at {url} does not accept objects: {error}", 5.0) from error

@@ -18,12 +18,12 @@ ROOT = Path(__file__).parents[3]
 SOURCES: dict[str, tuple[str, ...]] = {
     "keys": ("deploy/keys/*.py", "shared/auth/nats_jwt.py"),
     "certificates": ("deploy/embedded/first_start/certificates.py",),
-    "database": ("deploy/postgres/*.py",),
+    "database": ("deploy/postgres/*.py", "shared/database/*.py", "services/*/migrations/versions/*.py"),
     "bucket": ("deploy/embedded/first_start/buckets.py",),
 }
 """Source files that a step's result depends on."""
 
-STEP_TIMEOUT_S = 60.0
+STEP_TIMEOUT_S = 300.0
 
 
 def run_step(step: str, job: Mapping[str, object], done: Path | None) -> None:
@@ -81,17 +81,19 @@ def _perform(job: dict[str, str]) -> None:
 
             make_certificates(Path(job["directory"]), SystemClock().now())
         case "database":
-            from deploy.postgres.setup import set_up_database
+            from deploy.postgres.migrating import set_up_and_migrate
             from deploy.postgres.urls import PlatformDatabase
 
             wanted = PlatformDatabase(
                 job["administrator_url"], job["platform"], json.loads(job["passwords"]), job["name"]
             )
-            asyncio.run(set_up_database(wanted, owns_server=bool(json.loads(job["owns_server"]))))
+            asyncio.run(set_up_and_migrate(wanted, owns_server=bool(json.loads(job["owns_server"]))))
         case "bucket":
             from deploy.embedded.first_start.buckets import make_bucket
 
             make_bucket(job["url"], job["access_key"], job["secret_key"], job["bucket"])
+            if audit := job.get("audit_bucket"):
+                make_bucket(job["url"], job["access_key"], job["secret_key"], audit, locked=True)
         case unknown:
             raise ValueError(f"no step {unknown!r}")
 

@@ -26,6 +26,8 @@ from deploy.embedded.servers.base import (
 from deploy.embedded.servers.s3_probe import USUAL, FreeSpace, ProbeTimes, StoreProbe, StoreWatch
 
 BUCKET = "muster"
+AUDIT_BUCKET = "muster-audit"
+"""Bucket with Object Lock for the anchors of the audit log."""
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"
 PORTS_NEEDED = 8
 NICENESS = 3
@@ -42,7 +44,7 @@ _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FI
 class S3Server(Daemon):
     """Code, checkpoints and model files, over S3's API.
 
-    Two identities: the administrator creates buckets, the platform's own can only access its bucket.
+    Three identities: the administrator creates buckets; the platform's and the audit log's can only access their bucket.
 
     Args:
         home: the platform's directories.
@@ -68,6 +70,7 @@ class S3Server(Daemon):
         self.port = ports[0]
         self.administrator = ("muster-admin", home.secret("s3-admin-key"))
         self.platform = self.administrator if self.minio else ("muster", home.secret("s3-key"))
+        self.audit = self.administrator if self.minio else ("muster-audit", home.secret("s3-audit-key"))
         self._watch = StoreWatch(StoreProbe(self.url, BUCKET, self.platform), times)
 
     @property
@@ -130,9 +133,11 @@ class S3Server(Daemon):
 
     def _identity_rows(self) -> list[dict[str, object]]:
         own = [f"{action}:{BUCKET}" for action in ("Read", "Write", "List", "Tagging")]
+        audit = [f"{action}:{AUDIT_BUCKET}" for action in ("Read", "Write", "List", "PutObjectRetention")]
         return [
             _identity("admin", self.administrator, ["Admin", "Read", "Write", "List", "Tagging"]),
             _identity("platform", self.platform, own),
+            _identity("audit", self.audit, audit),
         ]
 
     def _weed(self) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -14,10 +14,10 @@ import psutil
 
 from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.host.proportional_memory import pss_bytes, tree
-from deploy.embedded.services import load_checks
+from deploy.embedded.services import load_report
 from deploy.embedded.state import Part, State, load_state
 from deploy.embedded.supervision.orphan_processes import find_workers
-from shared.messages.health import PROCESS, CheckResult
+from shared.messages.health import PROCESS, CheckResult, HealthReport
 
 ROOM_BYTES = 64 * 1024 * 1024
 FAILING = "failing"
@@ -98,6 +98,8 @@ def collect_report(home: Path) -> Report:
     if state is None:
         return Report(False, "stopped", str(home), "", "", "", (), workers, 0, _sum(workers), ())
     running = state.supervisor.is_alive()
+    reports = _load_reports(state) if running else {}
+    checks = {service: report.checks if report else None for service, report in reports.items()}
     parts = (_supervisor_line(state), *(_part_line(part) for part in state.parts)) if running else ()
     return Report(
         running=running,
@@ -115,12 +117,15 @@ def collect_report(home: Path) -> Report:
                 *_full_disk(home),
                 *_absent(state),
                 *_failing(state),
-                *find_problems(_load_checks(state)),
+                *find_problems(checks),
             )
             if running
             else ()
         ),
-        warnings=() if all(_is_isolating(line.pid) for line in workers) else (ISOLATION_WARNING,),
+        warnings=(
+            *(() if all(_is_isolating(line.pid) for line in workers) else (ISOLATION_WARNING,)),
+            *(warning for report in reports.values() if report for warning in report.warnings),
+        ),
     )
 
 
@@ -169,13 +174,13 @@ def find_problems(checks: Mapping[str, Sequence[CheckResult] | None]) -> tuple[P
     return tuple(problems)
 
 
-def _load_checks(state: State) -> dict[str, tuple[CheckResult, ...] | None]:
+def _load_reports(state: State) -> dict[str, HealthReport | None]:
     """Query the side ports of all services in parallel, so that a hanging one does not delay the others."""
     running = [part for part in state.parts if part.kind == "service" and part.state == "running"]
     if not running:
         return {}
     with ThreadPoolExecutor(len(running)) as executor:
-        found = executor.map(lambda part: load_checks(part.ports[-1]), running)
+        found = executor.map(lambda part: load_report(part.ports[-1]), running)
         return dict(zip([part.name for part in running], found, strict=True))
 
 

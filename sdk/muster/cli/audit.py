@@ -1,8 +1,11 @@
 """`muster audit`: read, export and verify the audit log."""
 
+import json
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -14,7 +17,7 @@ from muster.cli.base.output import emit, note, table
 from muster.cli.command_table import NOUNS
 
 if TYPE_CHECKING:
-    from muster.audit import Anchor
+    from muster.audit import Anchor, Break
     from muster.client.models import AuditRecord, AuditVerification
 
 app = NOUNS["audit"].app
@@ -100,9 +103,17 @@ def verify(
         str | None,
         typer.Option("--anchor", help="Earlier output of `muster audit head` that must still match."),
     ] = None,
+    anchors: Annotated[
+        Path | None,
+        typer.Option(
+            "--anchors",
+            metavar="FILE",
+            help="Anchors that must still match: spans exported from OTLP, or other lines that contain anchors.",
+        ),
+    ] = None,
     site: OfSite = False,
 ) -> None:
-    """Verify the hash chain of the log and report the first changed record."""
+    """Verify the hash chain of the log, and report the first changed record or the anchor that contradicts it."""
     from muster.audit import Anchor
     from muster.errors import Rejected
 
@@ -111,13 +122,19 @@ def verify(
     except ValueError as error:
         raise Rejected("invalid_anchor", str(error), "--anchor") from None
     found = _of_file(file, kept) if file else _of_platform(kept, site)
+    if found.broken_at is None and anchors is not None:
+        found = _with_anchors(found, anchors, file, site)
     if found.broken_at is not None:
+        source = f" ({found.broken_anchor})" if found.broken_anchor else ""
         raise Rejected(
             "audit_broken",
-            f"record {found.broken_at} breaks the chain: {found.broken_by}",
+            f"record {found.broken_at} breaks the chain: {found.broken_by}{source}",
             hint=f"records up to {found.sequence} are intact" if found.sequence else None,
         )
-    emit(found, lambda: note("intact up to {}:{}", found.sequence, found.hash))
+    compared = (
+        "; it matches {} anchors" if found.anchors is not None else "; no external anchors were compared"
+    )
+    emit(found, lambda: note("intact up to {}:{}" + compared, found.sequence, found.hash, found.anchors))
 
 
 def _opened(file: Path | None) -> AbstractContextManager[TextIO]:
@@ -171,6 +188,71 @@ def _of_file(file: Path, anchor: "Anchor | None") -> "AuditVerification":
         broken_at=broken.sequence if broken else None,
         broken_by=broken.what if broken else None,
     )
+
+
+def _with_anchors(
+    found: "AuditVerification", anchors: Path, file: Path | None, site: bool
+) -> "AuditVerification":
+    """Compare the verified log with the anchors of its tenant in a file of any format."""
+    from muster.audit import Anchor, check_end, find_anchors
+    from muster.errors import Rejected
+
+    try:
+        with ExitStack() as stack:
+            tenant, lines = _open_log(stack, file, site)
+            with anchors.open(encoding="utf-8", errors="replace") as text:
+                wanted = list(dict.fromkeys(find_anchors(text, tenant)))
+            last, broken = _compare(lines, wanted)
+    except (OSError, ValueError) as error:
+        raise Rejected("unreadable", f"the anchors cannot be compared: {error}", "--anchors") from error
+    if not wanted:
+        raise Rejected(
+            "no_anchors",
+            f"{anchors} contains no anchor of tenant {tenant}",
+            "--anchors",
+            "an anchor is a sequence, a colon and 64 hexadecimal digits",
+        )
+    # An exported file may end before newer anchors; the platform's log may not.
+    broken = broken or (check_end(last or Anchor(), wanted) if file is None else None)
+    return found.model_copy(
+        update={
+            "anchors": len(wanted) + (found.anchors or 0),
+            "broken_at": broken.sequence if broken else None,
+            "broken_by": broken.what if broken else None,
+            "broken_anchor": str(anchors) if broken and broken.anchor else None,
+        }
+    )
+
+
+def _open_log(stack: ExitStack, file: Path | None, site: bool) -> tuple[str, Iterable[str]]:
+    """Return the tenant of the log and its lines: of the exported file, else of the platform."""
+    from muster.client import connect
+
+    if file is None:
+        client = stack.enter_context(connect())
+        tenant = str(client.audit.head(site=site).tenant)
+        return tenant, (one.line for one in client.audit.export(site=site))
+    lines = (line.rstrip("\n") for line in stack.enter_context(file.open(encoding="utf-8", newline="\n")))
+    first = next(lines, "{}")
+    return str(json.loads(first).get("tenant", "")), chain([first], lines)
+
+
+def _compare(lines: Iterable[str], anchors: "list[Anchor]") -> "tuple[Anchor | None, Break | None]":
+    """Return the last valid record, and the first break or anchor that contradicts a record."""
+    from muster.audit import Break, check_anchors, check_line
+
+    by_sequence: dict[int, list[Anchor]] = {}
+    for one in anchors:
+        by_sequence.setdefault(one.sequence, []).append(one)
+    last: Anchor | None = None
+    for line in lines:
+        found = check_line(last, line)
+        if not isinstance(found, Break):
+            found = check_anchors(found, by_sequence.get(found.sequence, ()))
+        if isinstance(found, Break):
+            return last, found
+        last = found
+    return last, None
 
 
 def _outcome(one: "AuditRecord") -> str:

@@ -91,6 +91,13 @@ class AuditVerification(Resource):
         default=None, description="Sequence number of the first record that breaks the chain."
     )
     broken_by: str | None = None
+    anchors: int | None = Field(
+        default=None,
+        description="Number of external anchors that were compared with this part of the chain; null if the site stores none.",
+    )
+    broken_anchor: str | None = Field(
+        default=None, description="Object with the anchor that contradicts the chain; null if none does."
+    )
 
 
 class WhenSpent(StrEnum):
@@ -912,6 +919,10 @@ class PlatformHealth(Resource):
     since: datetime | None = Field(default=None, description="When the first failing check began to fail.")
     checks: list[ServiceCheck] = Field(
         default=[], description="All checks of all services, for site operators; empty for other callers."
+    )
+    warnings: list[str] = Field(
+        default=[],
+        description="Problems that fail no check, for site operators; empty for other callers.",
     )
 
 

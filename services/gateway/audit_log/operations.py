@@ -1,11 +1,11 @@
 """Read, export and verify the audit logs of a tenant and of the site."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from muster.audit import START, Anchor, Break, check_record, to_line
+from muster.audit import START, Anchor, Break, check_anchors, check_end, check_record, to_line
 from muster.errors import Rejected
 from services.gateway.audit_log.schema import (
     AuditHead,
@@ -110,13 +110,28 @@ async def _verify(call: Call, after: int, tenant: TenantId) -> AuditVerification
             sequence=0, complete=True, broken_at=after, broken_by=f"there is no record {after}"
         )
     anchor = Anchor(after, follows)
+    kept = call.dependencies.anchors
+    # Before the records: an anchor is stored after its record is committed.
+    anchors = await kept.load(tenant, after, after + _BATCH * _BATCHES) if kept is not None else None
+    compared = anchors or {}
     for _ in range(_BATCHES):
         async with call.dependencies.database.read(tenant) as connection:
             rows = await store.load_texts(connection, tenant, anchor.sequence, None, _BATCH)
-        anchor, broken = await asyncio.to_thread(_check, anchor, rows, str(tenant))
+        anchor, broken = await asyncio.to_thread(_check, anchor, rows, str(tenant), compared)
+        if broken is None and len(rows) < _BATCH:
+            broken = _check_end(anchor, compared)
         if broken is not None or len(rows) < _BATCH:
-            return _verified(follows, anchor, True, broken)
-    return _verified(follows, anchor, False, None)
+            break
+    return AuditVerification(
+        follows=follows.hex(),
+        sequence=anchor.sequence,
+        hash=anchor.hash.hex(),
+        complete=broken is not None or len(rows) < _BATCH,
+        broken_at=broken.sequence if broken else None,
+        broken_by=broken.what if broken else None,
+        anchors=_count(anchors, after + _BATCH * _BATCHES) if anchors is not None else None,
+        broken_anchor=kept.describe(tenant, broken.anchor) if broken and broken.anchor and kept else None,
+    )
 
 
 async def _head(call: Call, tenant: TenantId) -> AuditHead:
@@ -125,25 +140,29 @@ async def _head(call: Call, tenant: TenantId) -> AuditHead:
     return AuditHead(tenant=tenant, sequence=head.sequence, hash=head.hash.hex())
 
 
-def _check(anchor: Anchor, rows: Sequence[Any], tenant: str) -> tuple[Anchor, Break | None]:
+def _check(
+    anchor: Anchor, rows: Sequence[Any], tenant: str, anchors: Mapping[int, Sequence[Anchor]]
+) -> tuple[Anchor, Break | None]:
     """Return the last valid record, and what breaks the chain after it."""
     for row in rows:
         found = check_record(anchor, row.text, row.hash, tenant)
+        if not isinstance(found, Break):
+            found = check_anchors(found, anchors.get(found.sequence, ()))
         if isinstance(found, Break):
             return anchor, found
         anchor = found
     return anchor, None
 
 
-def _verified(follows: bytes, anchor: Anchor, complete: bool, broken: Break | None) -> AuditVerification:
-    return AuditVerification(
-        follows=follows.hex(),
-        sequence=anchor.sequence,
-        hash=anchor.hash.hex(),
-        complete=complete,
-        broken_at=broken.sequence if broken else None,
-        broken_by=broken.what if broken else None,
-    )
+def _count(anchors: Mapping[int, Sequence[Anchor]], last: int) -> int:
+    """Return the number of anchors up to the last sequence of the response: the first beyond it counts in the next one."""
+    return sum(len(ones) for sequence, ones in anchors.items() if sequence <= last)
+
+
+def _check_end(head: Anchor, anchors: Mapping[int, Sequence[Anchor]]) -> Break | None:
+    """Return the break if an anchor is after the last record."""
+    beyond = [one for ones in anchors.values() for one in ones if one.sequence > head.sequence]
+    return check_end(head, beyond)
 
 
 def _sequence(cursor: str | None) -> int:

@@ -117,3 +117,10 @@ class AuditVerification(Resource):
         default=None, description="Sequence number of the first record that breaks the chain."
     )
     broken_by: str | None = None
+    anchors: int | None = Field(
+        default=None,
+        description="Number of external anchors that were compared with this part of the chain; null if the site stores none.",
+    )
+    broken_anchor: str | None = Field(
+        default=None, description="Object with the anchor that contradicts the chain; null if none does."
+    )

@@ -33,6 +33,12 @@ async def get_platform_health(call: Call, _: Empty) -> PlatformHealth:
         summary=_summary(reports, bus),
         since=min((check.since for check in failing), default=None),
         checks=checks if call.caller.is_site_operator else [],
+        warnings=[
+            warning
+            for report in reports.values()
+            for warning in report.warnings
+            if call.caller.is_site_operator
+        ],
     )
 
 

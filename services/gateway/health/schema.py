@@ -36,6 +36,10 @@ class PlatformHealth(Resource):
     checks: list[ServiceCheck] = Field(
         default=[], description="All checks of all services, for site operators; empty for other callers."
     )
+    warnings: list[str] = Field(
+        default=[],
+        description="Problems that fail no check, for site operators; empty for other callers.",
+    )
 
 
 class Health(Resource):

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import aiohttp
 
+from services.gateway.platform.audit.anchors import AnchorStore
 from services.gateway.platform.audit.auditor import Auditor
 from services.gateway.platform.auth.sign_in.passwords import Passwords
 from services.gateway.platform.auth.sign_in.providers import Providers
@@ -124,6 +125,8 @@ class Dependencies:
     outbound: OutboundSettings
     wake_deletions: Callable[[], None]
     auditor: Auditor
+    anchors: AnchorStore | None
+    """External anchors of the audit chains; None if the site has no store for them."""
     sign_in: SignInDependencies
     site: SiteState
     outcomes: Mapping[str, OperationOutcome]

@@ -12,7 +12,7 @@ import pytest
 from nats.errors import Error as NatsError
 
 from deploy.embedded.host.ports import free_ports
-from deploy.embedded.services import load_checks
+from deploy.embedded.services import load_report
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.bus import Bus
 from shared.ids import DEFAULT_TENANT
@@ -79,7 +79,8 @@ def ready(side_port: int, **query: str) -> int:
 
 
 def checks(side_port: int) -> dict[str, CheckResult]:
-    return {check.name: check for check in load_checks(side_port) or ()}
+    report = load_report(side_port)
+    return {check.name: check for check in report.checks} if report else {}
 
 
 async def known(api: httpx.AsyncClient, others: Others) -> dict[str, Any]:

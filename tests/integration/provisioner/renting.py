@@ -80,7 +80,6 @@ class Rented:
     def _logins(self) -> PostgresSettings:
         urls = self.world.database.urls["provisioner"]
         return PostgresSettings(
-            owner_url=SecretStr(urls.owner),
             tenant_url=SecretStr(urls.tenant),
             system_url=SecretStr(urls.system),
         )

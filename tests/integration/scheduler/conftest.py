@@ -24,7 +24,7 @@ async def around(
 async def database(postgres: TestDatabase) -> AsyncIterator[Database]:
     """The scheduler's tables, without a scheduler."""
     urls = postgres.urls["scheduler"]
-    settings = PostgresSettings(owner_url=urls.owner, tenant_url=urls.tenant, system_url=urls.system)
-    await migrate(settings, "scheduler")
+    settings = PostgresSettings(tenant_url=urls.tenant, system_url=urls.system)
+    await migrate(urls.owner, "scheduler")
     async with Database(settings, "scheduler") as opened:
         yield opened

@@ -22,7 +22,6 @@ LIFE_S = 3.0
 async def main(holder: str, life_s: float) -> None:
     settings = PostgresSettings.model_validate(
         {f"{role}_url": os.environ[f"MUSTER_POSTGRES__{role.upper()}_URL"] for role in ("tenant", "system")}
-        | {"owner_url": os.environ["MUSTER_POSTGRES__OWNER_URL"]}
     )
     stopping = asyncio.Event()
     freezing = asyncio.Event()

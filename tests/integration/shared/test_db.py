@@ -173,9 +173,7 @@ async def test_a_connection_that_cannot_be_made_keeps_no_other_caller_waiting() 
 
     server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
     url = f"postgresql://nobody@127.0.0.1:{server.sockets[0].getsockname()[1]}/none"
-    settings = PostgresSettings.model_validate(
-        {"owner_url": url, "tenant_url": url, "system_url": url, "pool_size": 1}
-    )
+    settings = PostgresSettings.model_validate({"tenant_url": url, "system_url": url, "pool_size": 1})
 
     async def attempt(database: Database) -> None:
         with pytest.raises(Transient, match=r"does not respond|rejected the login|asks to retry"):

@@ -86,3 +86,48 @@ def test_the_platforms_log_is_verified_to_its_end_and_held_to_an_anchor(shell: S
     shell.answers["GET /v1/audit/verification"] = verification(broken_at=8, broken_by="its hash differs")
     ended = shell("audit", "verify")
     assert ended.code == 3 and "record 8 breaks the chain: its hash differs" in ended.err
+
+
+def test_a_log_is_held_to_anchors_in_lines_of_any_format(shell: Shell, tmp_path: Path) -> None:
+    lines, anchors = chain(3)
+    file, kept = tmp_path / "log.jsonl", tmp_path / "spans.json"
+    file.write_text("\n".join(lines) + "\n")
+    other = f"{'0' * 8}-{'0' * 4}-{'0' * 4}-{'0' * 4}-{'0' * 12}/3:{'c' * 64}"
+    spans = [f'{{"key":"anchor","value":{{"stringValue":"{ID}/{anchors[number]}"}}}}' for number in (1, 3)]
+    kept.write_text("\n".join([*spans, other, f"noted {anchors[2]}"]))
+    ended = shell("audit", "verify", str(file), "--anchors", str(kept))
+    assert ended.code == 0 and "it matches 3 anchors" in ended.err.replace("\n", " ")
+    kept.write_text(f"{ID}/{Anchor(2, b'x' * 32)}")
+    ended = shell("audit", "verify", str(file), "--anchors", str(kept))
+    told = ended.err.replace("\n", "")
+    assert ended.code == 3 and "record 2 breaks the chain" in told and "spans.json" in told
+    kept.write_text(other)
+    assert "contains no anchor" in shell("audit", "verify", str(file), "--anchors", str(kept)).err
+
+
+def test_the_platforms_log_ends_before_an_anchor(shell: Shell, tmp_path: Path) -> None:
+    lines, anchors = chain(3)
+    shell.answers["GET /v1/audit/verification"] = verification(anchors=None)
+    shell.answers["GET /v1/audit/head"] = httpx.Response(
+        200, json={"tenant": ID, "sequence": 2, "hash": anchors[2].hash.hex()}
+    )
+    events = "".join(f"data: {json.dumps({'line': line, 'cursor': '1'})}\n\n" for line in lines[:2])
+    shell.answers["GET /v1/audit/export"] = httpx.Response(
+        200, text=f"{events}event: end\ndata: {{}}\n\n", headers={"content-type": "text/event-stream"}
+    )
+    kept = tmp_path / "anchors"
+    kept.write_text(f"{anchors[2]}\n{anchors[3]}\n")
+    told = shell("audit", "verify", "--anchors", str(kept)).err.replace("\n", " ")
+    assert "record 3 breaks the chain" in told and "records were removed" in told
+    assert "no external anchors were compared" in shell("audit", "verify").err.replace("\n", " ")
+
+
+def test_the_anchor_that_disagrees_is_named(shell: Shell) -> None:
+    told = {
+        "broken_at": 8,
+        "broken_by": "records were removed",
+        "broken_anchor": "s3://b/anchors/1",
+        "anchors": 2,
+    }
+    shell.answers["GET /v1/audit/verification"] = verification(**told)
+    assert "s3://b/anchors/1" in shell("audit", "verify").err

@@ -5,7 +5,6 @@ from shared.errors import Rejected
 from shared.settings import PostgresSettings, Section, ServiceSettings, load
 
 URLS = {
-    "MUSTER_POSTGRES__OWNER_URL": "postgresql://o:hush@/muster",
     "MUSTER_POSTGRES__TENANT_URL": "postgresql://t:hush@/muster",
     "MUSTER_POSTGRES__SYSTEM_URL": "postgresql://s:hush@/muster",
 }
@@ -33,7 +32,7 @@ def test_sections_come_from_the_environment(environment: pytest.MonkeyPatch) -> 
     settings = load(Settings)
     assert settings.nats.url == "nats://elsewhere:4222"
     assert settings.searcher.cache == 3
-    assert settings.postgres.owner_url.get_secret_value() == URLS["MUSTER_POSTGRES__OWNER_URL"]
+    assert settings.postgres.tenant_url.get_secret_value() == URLS["MUSTER_POSTGRES__TENANT_URL"]
 
 
 @pytest.mark.parametrize("name", ["MUSTER_SEARCHER__CASH", "MUSTER_NATS__URLL", "MUSTER_NATZ__URL"])
@@ -56,11 +55,12 @@ def test_what_belongs_to_others_is_left_alone(environment: pytest.MonkeyPatch, n
 
 
 def test_every_missing_key_is_named(environment: pytest.MonkeyPatch) -> None:
-    environment.delenv("MUSTER_POSTGRES__OWNER_URL")
+    environment.setenv("MUSTER_POSTGRES__POOL_SIZE", "4")
+    environment.delenv("MUSTER_POSTGRES__TENANT_URL")
     environment.delenv("MUSTER_POSTGRES__SYSTEM_URL")
     with pytest.raises(Rejected) as refused:
         load(Settings)
-    assert "MUSTER_POSTGRES__OWNER_URL is missing" in str(refused.value)
+    assert "MUSTER_POSTGRES__TENANT_URL is missing" in str(refused.value)
     assert "MUSTER_POSTGRES__SYSTEM_URL is missing" in str(refused.value)
 
 
@@ -81,7 +81,7 @@ def test_a_side_port_that_others_reach_needs_a_token(environment: pytest.MonkeyP
 def test_secrets_are_masked() -> None:
     masked = load(Settings).masked()
     assert "hush" not in masked
-    assert "owner_url" in masked
+    assert "tenant_url" in masked
 
 
 def test_settings_are_frozen() -> None:

@@ -67,7 +67,8 @@ class HandwrittenAudit(APIResource):
             behind = self._verify(found.sequence, site)
             if behind.follows != found.hash:
                 return _broken(found, found.sequence, "the record was changed during verification")
-            found = behind
+            anchors = None if behind.anchors is None else behind.anchors + (found.anchors or 0)
+            found = behind.model_copy(update={"anchors": anchors})
         if anchor is None or found.broken_at is not None or not anchor.sequence:
             return found
         if anchor.sequence > found.sequence:

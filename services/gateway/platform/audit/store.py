@@ -74,6 +74,17 @@ async def load_head(connection: AsyncConnection, tenant: UUID) -> Anchor:
     return Anchor(last.sequence, bytes(last.hash)) if last is not None else Anchor()
 
 
+async def load_heads(connection: AsyncConnection) -> dict[TenantId, Anchor]:
+    """Load the last sealed record of every chain: one index lookup per chain, whatever its length."""
+    names = (audit.c.tenant, audit.c.sequence, audit.c.hash)
+    last = select(*names).order_by(audit.c.tenant.desc(), audit.c.sequence.desc()).limit(1)
+    heads = last.cte("heads", recursive=True)
+    before = last.where(audit.c.tenant < heads.c.tenant).lateral("before")
+    heads = heads.union_all(select(before).select_from(heads).join(before, literal(value=True)))
+    rows = await connection.execute(select(heads))
+    return {TenantId(row.tenant): Anchor(row.sequence, bytes(row.hash)) for row in rows}
+
+
 async def load_hash(connection: AsyncConnection, tenant: UUID, sequence: int) -> bytes | None:
     """Load the hash of a sealed record."""
     query = select(audit.c.hash).where(audit.c.tenant == tenant, audit.c.sequence == sequence)

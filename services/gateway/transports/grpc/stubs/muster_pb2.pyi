@@ -553,20 +553,24 @@ class AuditRecord(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., id: _Optional[str] = ..., actor: _Optional[str] = ..., user: _Optional[str] = ..., token: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., path: _Optional[_Mapping[str, str]] = ..., asked: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., before: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., after: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., code: _Optional[str] = ..., count: _Optional[int] = ..., address: _Optional[str] = ..., agent: _Optional[str] = ..., protocol: _Optional[str] = ..., trace_id: _Optional[str] = ..., hash: _Optional[str] = ...) -> None: ...
 
 class AuditVerification(_message.Message):
-    __slots__ = ("follows", "sequence", "hash", "complete", "broken_at", "broken_by")
+    __slots__ = ("follows", "sequence", "hash", "complete", "broken_at", "broken_by", "anchors", "broken_anchor")
     FOLLOWS_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     HASH_FIELD_NUMBER: _ClassVar[int]
     COMPLETE_FIELD_NUMBER: _ClassVar[int]
     BROKEN_AT_FIELD_NUMBER: _ClassVar[int]
     BROKEN_BY_FIELD_NUMBER: _ClassVar[int]
+    ANCHORS_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_ANCHOR_FIELD_NUMBER: _ClassVar[int]
     follows: str
     sequence: int
     hash: str
     complete: bool
     broken_at: int
     broken_by: str
-    def __init__(self, follows: _Optional[str] = ..., sequence: _Optional[int] = ..., hash: _Optional[str] = ..., complete: _Optional[bool] = ..., broken_at: _Optional[int] = ..., broken_by: _Optional[str] = ...) -> None: ...
+    anchors: int
+    broken_anchor: str
+    def __init__(self, follows: _Optional[str] = ..., sequence: _Optional[int] = ..., hash: _Optional[str] = ..., complete: _Optional[bool] = ..., broken_at: _Optional[int] = ..., broken_by: _Optional[str] = ..., anchors: _Optional[int] = ..., broken_anchor: _Optional[str] = ...) -> None: ...
 
 class BeginSignInRequest(_message.Message):
     __slots__ = ("provider", "redirect")
@@ -3642,16 +3646,18 @@ class PlanRung(_message.Message):
     def __init__(self, at: _Optional[float] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ...) -> None: ...
 
 class PlatformHealth(_message.Message):
-    __slots__ = ("state", "summary", "since", "checks")
+    __slots__ = ("state", "summary", "since", "checks", "warnings")
     STATE_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     CHECKS_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     state: HealthState
     summary: str
     since: _timestamp_pb2.Timestamp
     checks: _containers.RepeatedCompositeFieldContainer[ServiceCheck]
-    def __init__(self, state: _Optional[_Union[HealthState, str]] = ..., summary: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., checks: _Optional[_Iterable[_Union[ServiceCheck, _Mapping]]] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, state: _Optional[_Union[HealthState, str]] = ..., summary: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., checks: _Optional[_Iterable[_Union[ServiceCheck, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Pool(_message.Message):
     __slots__ = ("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "max_slots", "preemption", "exclusive", "rules")
