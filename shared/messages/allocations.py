@@ -142,7 +142,7 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     """worker → scheduler: the heartbeat, sent every second and at once on a change. It also answers a desired set.
 
     `incarnation` changes with each start of the daemon. `sequence` increases with each set. `epoch` is the highest one seen, stored on disk.
-    `trouble`: why the worker cannot start new work, in one sentence.
+    `trouble`: why the worker cannot start new work, in one sentence. `private_network`: runs here have networks of their own.
     """
 
     IS_TRACED = False
@@ -161,3 +161,4 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     labels: dict[str, str] = Field(default_factory=dict)
     trouble: str | None = None
     leaving: ReclaimNotice | None = None
+    private_network: bool = False

@@ -40,6 +40,7 @@ class Daemon:
             "MUSTER_WORKER__DIRECTORY": str(directory),
             "MUSTER_WORKER__SLOTS": str(slots),
             "MUSTER_WORKER__KIND": "cpu",
+            "MUSTER_WORKER__NETWORK": "host",
             **WITHOUT_TORCH,
         }
         self.before: tuple[str, ...] = ()
