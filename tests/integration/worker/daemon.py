@@ -45,13 +45,19 @@ class Daemon:
         }
         self.before: tuple[str, ...] = ()
         """Words that enter another machine's network, say, and then become the daemon."""
+        self._last: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | WarmHere | None = None
 
     def pid_of(self, run: RunId, number: int) -> int:
         """The process of a run that has this number to itself."""
         return number_outside(self.directory / "runs" / str(run), number)
 
+    def start_again(self) -> None:
+        """Start with the settings of the last start."""
+        self.start(**self._last)
+
     def start(self, **more: str) -> None:
+        self._last = more
         environment = self._environment | more
         with (self.directory / "daemon.log").open("ab") as log:
             if not self.before:

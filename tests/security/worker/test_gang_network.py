@@ -77,11 +77,11 @@ class Cluster:
         assert run is not None
         return run, paths
 
-    def settle(self, run: RunId, *names: str, generation: int) -> None:
-        members = tuple(GangMember(worker=name, slots=1, address=ADDRESSES[name]) for name in names)
+    def leave_former(self, run: RunId, *names: str, generation: int) -> None:
+        """End the earlier generations of a run on these workers."""
         for name in names:
             with inside(self.machines[name]):
-                self.networks[name].settle_gang(Membership(run, WorkerId(name), generation, members))
+                self.networks[name].leave_gangs(run, except_generation=generation)
 
 
 @pytest.fixture(scope="module")
@@ -109,17 +109,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
                 one.close()
 
 
-def forge(cluster: Cluster, attacker: str, gang: RunId, port: int, victim: str = "a") -> None:
-    """Send a packet into a gang's network from a machine, in the name of its second member."""
-    vni, mac = gang_vni(gang, WorkerId(victim)), gang_mac(gang, WorkerId(victim))
-    source, target = gang_address(1, 1), gang_address(1, 0)
-    arguments = (str(vni), mac, source, target, ADDRESSES[victim], str(port))
-    assert python_in(cluster.machines[attacker], FORGE, *arguments) == "sent"
+def forge(attacker: str, gang: RunId, port: int, generation: int = 1) -> None:
+    """Send a packet to the first member of a gang, worker `a`, from a network, in the name of the second."""
+    vni, mac = gang_vni(gang, generation, WorkerId("a")), gang_mac(gang, generation, WorkerId("a"))
+    source, target = gang_address(generation, 1), gang_address(generation, 0)
+    python_in(attacker, FORGE, str(vni), mac, source, target, ADDRESSES["a"], str(port))
 
 
-def received(cluster: Cluster, path: str, attacker: str, gang: RunId, port: int) -> str:
+def received(cluster: Cluster, path: str, attacker: str, gang: RunId, port: int, generation: int = 1) -> str:
     with server_in(path, LISTENER) as server:
-        forge(cluster, attacker, gang, port)
+        forge(cluster.machines[attacker], gang, port, generation)
         assert server.stdout is not None
         return server.stdout.readline().strip()
 
@@ -180,17 +179,9 @@ def test_a_run_cannot_send_into_another_gang(cluster: Cluster) -> None:
     gang, paths = cluster.gang("a", "b")
     with inside(cluster.machines["b"]):
         _, attacker = begin(cluster.networks["b"])
-    arguments = (
-        str(gang_vni(gang, WorkerId("a"))),
-        gang_mac(gang, WorkerId("a")),
-        gang_address(1, 1),
-        gang_address(1, 0),
-        ADDRESSES["a"],
-        "700",
-    )
     for attempt in (attacker, paths["b"]):
         with server_in(paths["a"], LISTENER) as server:
-            python_in(attempt, FORGE, *arguments)
+            forge(attempt, gang, 700)
             assert server.stdout is not None
             assert server.stdout.readline().strip() == "nothing"
 
@@ -212,20 +203,23 @@ def test_a_former_member_is_disconnected(cluster: Cluster) -> None:
     with server_in(paths["a"], SERVER, f"{gang_address(1, 0)}:7002"):
         assert reach(paths["c"], gang_address(1, 0), 7002).startswith("answer")
     cluster.gang("a", "b", run=gang, generation=2)
-    cluster.settle(gang, "a", "b", generation=2)
-    with server_in(paths["a"], SERVER, f"{gang_address(1, 0)}:7002"):
-        assert reach(paths["c"], gang_address(1, 0), 7002).startswith("nothing")
-    assert received(cluster, paths["a"], "c", gang, 700) == "nothing"
-    assert received(cluster, paths["a"], "b", gang, 700) == "got forged"
+    cluster.leave_former(gang, "a", "b", generation=2)
+    with server_in(paths["a"], SERVER, "0.0.0.0:7002"):
+        for generation in (1, 2):
+            assert reach(paths["c"], gang_address(generation, 0), 7002).startswith("nothing")
+        assert reach(paths["b"], gang_address(2, 0), 7002).startswith("answer")
+    for generation in (1, 2):
+        assert received(cluster, paths["a"], "c", gang, 700, generation) == "nothing"
+    assert received(cluster, paths["a"], "b", gang, 700, 2) == "got forged"
 
 
 def test_a_gang_of_one_machine_uses_the_loopback(cluster: Cluster) -> None:
     _, paths = cluster.gang("a")
-    assert "gang0" not in run("ip", "-n", Path(paths["a"]).name, "-br", "link")
+    assert "gang" not in run("ip", "-n", Path(paths["a"]).name, "-br", "link")
 
 
 def test_an_identifier_in_use_ends_the_start(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.sandbox.network.gangs.gang_vni", lambda run, worker: 77)
+    monkeypatch.setattr("worker.sandbox.network.gangs.gang_vni", lambda run, generation, worker: 77)
     cluster.gang("a", "b")
     with pytest.raises(NetworkFailed, match="another run on this machine has the VXLAN identifier 77"):
         cluster.gang("a", "b")

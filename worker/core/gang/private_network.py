@@ -1,6 +1,8 @@
-"""Addresses of a run's private network: the loopback on one machine, a VXLAN network of its own between several. Pure.
+"""Addresses of a run's private network: the loopback on one machine, a VXLAN network between several. Pure.
 
-Every member computes the same values from the run, the generation and the members, so nothing has to be agreed on.
+Each generation of a gang has a network of its own, because the ranks of two generations live side by side while a gang resizes, and
+because Gloo and NCCL find their address by the name of an interface. Every member computes the same values from the run, the generation
+and the members, so nothing has to be agreed on.
 """
 
 import hashlib
@@ -11,20 +13,19 @@ from muster.errors import Rejected
 from shared.ids import RunId, WorkerId
 from shared.messages.trial_specs import GangMember
 
-GANG_INTERFACE = "gang0"
 LOOPBACK_ADDRESS = "127.0.0.1"
 GANG_NETWORK = ip_network("198.18.0.0/15")
 """Reserved for benchmarks (RFC 2544), so that no address of a site is hidden by it."""
 BLOCK_PREFIX = 20
-"""Prefix of one generation's addresses: the ranks of two generations live side by side while a gang resizes."""
+"""Prefix of one generation's addresses."""
 _BLOCKS = 1 << (BLOCK_PREFIX - GANG_NETWORK.prefixlen)
 _MOST_MEMBERS = (1 << (32 - BLOCK_PREFIX)) - 2
 _VNIS = (1 << 24) - 1
 
 
-def gang_block(generation: int) -> str:
-    """Return the network of a generation, as `address/prefix`."""
-    return f"{GANG_NETWORK[(generation % _BLOCKS) << (32 - BLOCK_PREFIX)]}/{BLOCK_PREFIX}"
+def gang_interface(generation: int) -> str:
+    """Return the name of the interface in a generation's network."""
+    return f"gang{generation}"
 
 
 def gang_address(generation: int, index: int) -> str:
@@ -35,17 +36,18 @@ def gang_address(generation: int, index: int) -> str:
     """
     if index >= _MOST_MEMBERS:
         raise Rejected("gang_too_large", f"a private network connects at most {_MOST_MEMBERS} machines")
-    return str(ip_network(gang_block(generation))[index + 1])
+    block = (generation % _BLOCKS) << (32 - BLOCK_PREFIX)
+    return str(GANG_NETWORK[block + index + 1])
 
 
-def gang_mac(run: RunId, worker: WorkerId) -> str:
-    """Return the hardware address of a member; it stays the same when the gang resizes."""
-    return ":".join(f"{byte:02x}" for byte in (0x02, *_digest(run, worker)[3:8]))
+def gang_mac(run: RunId, generation: int, worker: WorkerId) -> str:
+    """Return the hardware address of a member."""
+    return ":".join(f"{byte:02x}" for byte in (0x02, *_digest(run, generation, worker)[3:8]))
 
 
-def gang_vni(run: RunId, worker: WorkerId) -> int:
+def gang_vni(run: RunId, generation: int, worker: WorkerId) -> int:
     """Return the VXLAN network identifier under which a member receives. Each has its own: two members may share a machine."""
-    return 1 + int.from_bytes(_digest(run, worker)[:3]) % _VNIS
+    return 1 + int.from_bytes(_digest(run, generation, worker)[:3]) % _VNIS
 
 
 def private_members(members: Sequence[GangMember], generation: int) -> tuple[GangMember, ...]:
@@ -68,5 +70,5 @@ def private_members(members: Sequence[GangMember], generation: int) -> tuple[Gan
     )
 
 
-def _digest(run: RunId, worker: WorkerId) -> bytes:
-    return hashlib.sha256(f"{run}/{worker}".encode()).digest()
+def _digest(run: RunId, generation: int, worker: WorkerId) -> bytes:
+    return hashlib.sha256(f"{run}/{generation}/{worker}".encode()).digest()

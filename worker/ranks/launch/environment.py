@@ -12,7 +12,7 @@ from worker.core.gang.members import BACKENDS, parse_address
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
 from worker.paths import RunPaths
-from worker.ranks.launch.gang_addresses import gang_interface, members_of
+from worker.ranks.launch.gang_addresses import interface_of, members_of
 from worker.ranks.launch.trial_file import is_elastic, spec_of
 
 # malloc keeps up to a GiB of freed memory: returning it at every step would cost page faults in the next one.
@@ -94,7 +94,7 @@ def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> 
     """Return the interface variables; none for a run on one machine with one process."""
     if run.gang.next_assignment.size == 1 and run.gang.next_assignment.meets:
         return {}
-    interface = gang_interface(run, allocation, machine)
+    interface = interface_of(run, allocation, machine)
     return BACKENDS[spec_of(allocation).distributed].network(interface, machine.kind != "cpu")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.trial_specs import GangMember
 from worker.core.gang.network import LOOPBACK, joining_interface
-from worker.core.gang.private_network import GANG_INTERFACE, private_members
+from worker.core.gang.private_network import gang_interface, private_members
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine, interfaces
 
@@ -28,9 +28,9 @@ def own_address(run: LocalRun, allocation: DesiredAllocation, machine: Machine) 
     return members_of(run, allocation, machine)[run.gang.next_assignment.index].address
 
 
-def gang_interface(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> str:
+def interface_of(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> str:
     """Return the network interface with this worker's address in the gang."""
     if machine.network_of(run.run_id):
-        return LOOPBACK if len(allocation.members) == 1 else GANG_INTERFACE
+        return LOOPBACK if len(allocation.members) == 1 else gang_interface(run.gang.generation)
     peers = [member.address for member in allocation.members if member.worker != machine.worker]
     return joining_interface(machine.address, peers, interfaces())

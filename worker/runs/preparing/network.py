@@ -35,14 +35,16 @@ def join_gang_network(context: RunContext) -> None:
         networks.join_gang(gang)
 
 
-def leave_former_members(context: RunContext) -> None:
-    """Disconnect members that have left the gang. If it fails, their packets still find nothing that listens."""
+def leave_former_gangs(context: RunContext) -> None:
+    """Remove the networks of the gang's earlier generations, which former members may have."""
     if (networks := context.tools.machine.networks) is None:
         return
     try:
-        networks.settle_gang(_membership(context))
+        networks.leave_gangs(context.run.run_id, except_generation=context.stored.allocation.generation)
     except MusterError as error:
-        _log.warning("former members of a gang stay connected", run=str(context.run.run_id), error=str(error))
+        _log.warning(
+            "an earlier network of a gang could not be removed", run=str(context.run.run_id), error=str(error)
+        )
 
 
 def _membership(context: RunContext) -> Membership:

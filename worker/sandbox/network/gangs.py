@@ -1,57 +1,30 @@
-"""The network of a gang over several machines: VXLAN between the namespaces of its members.
+"""The network of a gang over several machines: VXLAN between the namespaces of its members, one for each generation.
 
 The VXLAN device stays connected to the machine's network when it is created in a run's namespace: runs cannot reach the outer packets.
-It learns nothing from packets. A bridge on it carries the addresses, because VXLAN devices cannot deliver packets of a namespace to
+It learns nothing from packets. A bridge on it carries the address, because VXLAN devices cannot deliver packets of a namespace to
 another one on the same machine by themselves.
 """
 
 import socket
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import psutil
 
 from shared.ids import RunId, WorkerId
 from shared.messages.trial_specs import GangMember
-from worker.core.gang.private_network import (
-    BLOCK_PREFIX,
-    GANG_INTERFACE,
-    gang_address,
-    gang_block,
-    gang_mac,
-    gang_vni,
-)
-from worker.sandbox.network.commands import NetworkFailed, bridge, ip, nft
+from worker.core.gang.private_network import BLOCK_PREFIX, gang_address, gang_interface, gang_mac, gang_vni
+from worker.sandbox.network.commands import NetworkFailed, bridge, ignore_failure, ip, nft
 from worker.sandbox.network.namespaces import Namespaces, chain_of, uplink_mtu
-from worker.sandbox.network.rules import SOURCE_PORTS, Boundary, gang_rules
+from worker.sandbox.network.rules import SOURCE_PORTS, Boundary, drop_gang, gang_rules
 
-_DEVICE = "vxlan0"
 _HEADERS_4, _HEADERS_6 = 50, 70
 """Bytes that VXLAN adds to a packet over IPv4 and IPv6."""
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """Another member: its hardware address, its machine's address, and the VNI that it receives under."""
-
-    mac: str
-    machine: str
-    vni: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields for the worker's record."""
-        return asdict(self)
-
-    @property
-    def entry(self) -> str:
-        """The forwarding entry that leads to it."""
-        return f"{self.mac} dev {_DEVICE} dst {self.machine} vni {self.vni} self"
-
-
-@dataclass(frozen=True, slots=True)
 class Membership:
-    """The gang of one generation, seen by one member."""
+    """The gang of one generation, seen by one of its members, `worker`."""
 
     run: RunId
     worker: WorkerId
@@ -59,9 +32,19 @@ class Membership:
     members: Sequence[GangMember]
 
     @property
+    def is_on_one_machine(self) -> bool:
+        """Whether the loopback connects it."""
+        return len(self.members) == 1
+
+    @property
     def mine(self) -> GangMember | None:
-        """This worker's entry; None if it is no member."""
+        """This worker's entry; None if it has left the gang."""
         return next((member for member in self.members if member.worker == self.worker), None)
+
+    @property
+    def others(self) -> list[tuple[int, GangMember]]:
+        """The other members, with their index."""
+        return [(index, member) for index, member in enumerate(self.members) if member.worker != self.worker]
 
 
 class Gangs:
@@ -71,61 +54,46 @@ class Gangs:
         self._namespaces = namespaces
         self._boundary = boundary
 
-    def join(self, number: int, gang: Membership, former: Sequence[Peer] | None) -> tuple[Peer, ...] | None:
-        """Connect a namespace to the members of a generation, and to `former` ones, with which it still trains; return all of them.
-
-        None: it has joined no gang.
+    def join(self, number: int, gang: Membership, mine: GangMember) -> None:
+        """Connect a namespace to the other members.
 
         Raises:
             NetworkFailed: The kernel refused, or another run here has the same VXLAN identifier.
         """
-        mine = gang.mine
-        if mine is None or len(gang.members) == 1:
-            return former if former is None else tuple(former)
+        self.leave(number, gang.generation)  # what a killed daemon has created in part
         local, family = _resolve(mine.address)
-        peers = tuple(
-            Peer(
-                gang_mac(gang.run, one.worker),
-                _resolve(one.address, family)[0],
-                gang_vni(gang.run, one.worker),
-            )
-            for one in gang.members
-            if one.worker != gang.worker
-        )
-        known = tuple(dict.fromkeys((*peers, *(former or ()))))
-        vni = gang_vni(gang.run, gang.worker)
-        self._accept(number, vni, known, local)
-        name = self._namespaces.name(number)
-        if former is None:
-            self._create_device(name, gang, local, vni)
-        bridge(*(f"fdb replace {peer.entry} permanent" for peer in peers), namespace=name)
-        ip(*_address_lines(gang), namespace=name)
-        return known
-
-    def settle(self, number: int, gang: Membership, peers: Sequence[Peer]) -> tuple[Peer, ...]:
-        """Disconnect the members that have left; return those that remain."""
-        mine = gang.mine
-        macs = {gang_mac(gang.run, one.worker) for one in gang.members}
-        staying = tuple(peer for peer in peers if peer.mac in macs)
-        if mine is None or len(staying) == len(peers):
-            return tuple(peers)
-        gone = (f"fdb delete {peer.entry}" for peer in peers if peer not in staying)
-        bridge(*gone, namespace=self._namespaces.name(number), must_succeed=False)
-        self._accept(number, gang_vni(gang.run, gang.worker), staying, _resolve(mine.address)[0])
-        return staying
-
-    def _accept(self, number: int, vni: int, peers: Sequence[Peer], local: str) -> None:
+        machines = {member.worker: _resolve(member.address, family)[0] for _, member in gang.others}
+        name, generation, run = self._namespaces.name(number), gang.generation, gang.run
+        vni = gang_vni(run, generation, gang.worker)
         # Members on this machine exchange packets without its network.
-        machines = sorted({peer.machine for peer in peers} - {local})
-        nft(*gang_rules(self._boundary, chain_of(number), vni, machines))
+        accepted = sorted({*machines.values()} - {local})
+        nft(*gang_rules(self._boundary, chain_of(number, generation), vni, accepted))
+        self._create_devices(name, gang, local, vni)
+        neighbours, entries = [], []
+        for index, member in gang.others:
+            mac, peer = gang_mac(run, generation, member.worker), gang_vni(run, generation, member.worker)
+            address, device = gang_address(generation, index), gang_interface(generation)
+            neighbours.append(f"neighbour replace {address} lladdr {mac} dev {device} nud permanent")
+            where = f"dst {machines[member.worker]} vni {peer}"
+            entries.append(f"fdb replace {mac} dev {_vxlan(generation)} {where} self permanent")
+        ip(*neighbours, namespace=name)
+        bridge(*entries, namespace=name)
 
-    def _create_device(self, name: str, gang: Membership, local: str, vni: int) -> None:
-        mac = gang_mac(gang.run, gang.worker)
+    def leave(self, number: int, generation: int) -> None:
+        """Remove the network of a generation from a namespace. Raises NetworkFailed."""
+        name = self._namespaces.name(number)
+        for device in (_vxlan(generation), gang_interface(generation)):
+            ignore_failure("ip", "-n", name, "link", "delete", device)
+        nft(*drop_gang(self._boundary.table, chain_of(number, generation)))
+
+    def _create_devices(self, name: str, gang: Membership, local: str, vni: int) -> None:
+        mac = gang_mac(gang.run, gang.generation, gang.worker)
         mtu = uplink_mtu(_device_of(local)) - (_HEADERS_6 if ":" in local else _HEADERS_4)
         ports = f"srcport {SOURCE_PORTS[0]} {SOURCE_PORTS[1]} dstport {self._boundary.gang_port}"
+        outer, inner = _vxlan(gang.generation), gang_interface(gang.generation)
         try:
             ip(
-                f"link add {_DEVICE} mtu {mtu} address {mac} netns {name} "
+                f"link add {outer} mtu {mtu} address {mac} netns {name} "
                 f"type vxlan id {vni} local {local} {ports} nolearning"
             )
         except NetworkFailed as error:
@@ -134,27 +102,20 @@ class Gangs:
             raise NetworkFailed(
                 f"another run on this machine has the VXLAN identifier {vni}: the trial is started again with another one"
             ) from error
+        index = next(index for index, member in enumerate(gang.members) if member.worker == gang.worker)
         ip(
-            f"link add {GANG_INTERFACE} mtu {mtu} address {mac} type bridge mcast_snooping 0",
-            f"link set {GANG_INTERFACE} addrgenmode none",
-            f"link set {_DEVICE} addrgenmode none",
-            f"link set {_DEVICE} master {GANG_INTERFACE} up",
-            f"link set {GANG_INTERFACE} up",
+            f"link add {inner} mtu {mtu} address {mac} type bridge mcast_snooping 0",
+            f"link set {inner} addrgenmode none",
+            f"link set {outer} addrgenmode none",
+            f"link set {outer} master {inner} up",
+            f"link set {inner} up",
+            f"address add {gang_address(gang.generation, index)}/{BLOCK_PREFIX} dev {inner}",
             namespace=name,
         )
 
 
-def _address_lines(gang: Membership) -> list[str]:
-    """Return the lines that give a namespace its address in a generation, and the hardware addresses of the others'."""
-    lines = [f"address flush dev {GANG_INTERFACE} to {gang_block(gang.generation)}"]
-    for index, member in enumerate(gang.members):
-        address = gang_address(gang.generation, index)
-        if member.worker == gang.worker:
-            lines.append(f"address add {address}/{BLOCK_PREFIX} dev {GANG_INTERFACE}")
-        else:
-            mac = gang_mac(gang.run, member.worker)
-            lines.append(f"neighbour replace {address} lladdr {mac} dev {GANG_INTERFACE} nud permanent")
-    return lines
+def _vxlan(generation: int) -> str:
+    return f"vxlan{generation}"
 
 
 def _resolve(address: str, family: int = socket.AF_UNSPEC) -> tuple[str, int]:

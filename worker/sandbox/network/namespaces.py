@@ -3,6 +3,7 @@
 A namespace is known by a number, which is unique on the machine: the kernel refuses a second link of the same name.
 """
 
+import json
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
@@ -73,16 +74,21 @@ class Namespaces:
         """Remove a namespace and everything that belongs to it. Processes that are still in it lose their network."""
         link, name = self.link(number), self.name(number)
         if self.path(number).exists():
-            for device in ("vxlan0", "gang0"):
-                ignore_failure("ip", "-n", name, "link", "delete", device)
+            for device in read_ip("-n", name, "link", "show", "type", "vxlan"):
+                ignore_failure("ip", "-n", name, "link", "delete", device["ifname"])
             ignore_failure("ip", "netns", "delete", name)
         if any(one.get("ifalias") == self._table for one in _links(link.name)):
             ignore_failure("ip", "link", "delete", link.name)
         nft(
             *add_link(self._table, link),
             *drop_link(self._table, link),
-            *drop_gang(self._table, chain_of(number)),
+            *(line for chain in self._gang_chains(number) for line in drop_gang(self._table, chain)),
         )
+
+    def _gang_chains(self, number: int) -> list[str]:
+        found = json.loads(execute("nft", "-j", "list", "table", "inet", self._table))["nftables"]
+        names = [one["chain"]["name"] for one in found if "chain" in one]
+        return [name for name in names if name.startswith(f"gang_{number}_")]
 
     def _claim_link(self) -> int:
         mtu = uplink_mtu()
@@ -107,9 +113,9 @@ class Namespaces:
         raise NetworkFailed(f"all {self._numbers} addresses of {self._subnet} are in use")
 
 
-def chain_of(number: int) -> str:
-    """Return the name of the chain that guards the gang network of a namespace."""
-    return f"gang{number}"
+def chain_of(number: int, generation: int) -> str:
+    """Return the name of the chain that guards the network of a gang's generation in a namespace."""
+    return f"gang_{number}_{generation}"
 
 
 def uplink_mtu(device: str | None = None) -> int:

@@ -20,7 +20,7 @@ import structlog
 from shared.ids import RunId
 from worker.sandbox.network.commands import NetworkFailed, nft
 from worker.sandbox.network.forwarding import begin_forwarding, end_forwarding
-from worker.sandbox.network.gangs import Gangs, Membership, Peer
+from worker.sandbox.network.gangs import Gangs, Membership
 from worker.sandbox.network.namespaces import Namespaces
 from worker.sandbox.network.rules import Boundary, base_rules
 
@@ -31,10 +31,10 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The namespace of a run, and the members of its gang on other workers; None: it has joined none."""
+    """The namespace of a run, and the generations of its gang whose networks it has joined."""
 
     number: int
-    peers: tuple[Peer, ...] | None = None
+    generations: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,21 +120,27 @@ class RunNetworks:
         return self.path(run)
 
     def join_gang(self, gang: Membership) -> None:
-        """Connect a run to the members of its gang; repeat it when they change. A gang on one machine uses the loopback.
+        """Connect a run to the members of a generation of its gang. A gang on one machine uses the loopback.
 
         Raises:
             NetworkFailed: The kernel refused, or a machine's address cannot be used.
         """
-        held = self._held[gang.run]
-        peers = Gangs(self.namespaces, self.boundary).join(held.number, gang, held.peers)
-        self._keep(gang.run, Held(held.number, peers))
+        held, mine = self._held[gang.run], gang.mine
+        if mine is None or gang.is_on_one_machine or gang.generation in held.generations:
+            return
+        Gangs(self.namespaces, self.boundary).join(held.number, gang, mine)
+        self._keep(gang.run, Held(held.number, (*held.generations, gang.generation)))
 
-    def settle_gang(self, gang: Membership) -> None:
-        """Disconnect former members, once the gang trains without them. Raises NetworkFailed."""
-        held = self._held.get(gang.run)
-        if held and held.peers:
-            peers = Gangs(self.namespaces, self.boundary).settle(held.number, gang, held.peers)
-            self._keep(gang.run, Held(held.number, peers))
+    def leave_gangs(self, run: RunId, except_generation: int) -> None:
+        """Disconnect a run from its gang's other generations. Raises NetworkFailed."""
+        held = self._held.get(run)
+        if held is None:
+            return
+        for generation in held.generations:
+            if generation != except_generation:
+                Gangs(self.namespaces, self.boundary).leave(held.number, generation)
+        left = tuple(one for one in held.generations if one == except_generation)
+        self._keep(run, Held(held.number, left))
 
     def release(self, run: RunId) -> None:
         """Take the namespace of a run back, all of whose processes have ended. It is removed, never reused."""
@@ -201,8 +207,7 @@ class RunNetworks:
             self._ended.pop(0)
 
     def _keep(self, run: RunId, held: Held) -> None:
-        peers = None if held.peers is None else [peer.to_json() for peer in held.peers]
-        fields = {"number": held.number, "peers": peers}
+        fields = {"number": held.number, "generations": held.generations}
         path = self._record(run)
         fresh = path.with_suffix(".new")
         fresh.write_text(json.dumps(fields))
@@ -214,8 +219,8 @@ class RunNetworks:
         for path in self.folder.glob("*.json"):
             with suppress(ValueError, KeyError, TypeError):
                 fields = json.loads(path.read_text())
-                peers = None if fields["peers"] is None else tuple(Peer(**peer) for peer in fields["peers"])
-                found.append((RunId(UUID(path.stem)), Held(fields["number"], peers)))
+                held = Held(int(fields["number"]), tuple(map(int, fields["generations"])))
+                found.append((RunId(UUID(path.stem)), held))
         return found
 
     def _record(self, run: RunId) -> Path:
