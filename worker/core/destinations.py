@@ -33,7 +33,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What the site allows: listed destinations, and whether everything public."""
+    """Destinations that the site allows: listed ones, and whether everything public."""
 
     destinations: tuple[Destination, ...] = ()
     is_public: bool = False

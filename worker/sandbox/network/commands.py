@@ -60,9 +60,9 @@ def nft(*lines: str) -> None:
     execute("nft", "-f", "-", lines=lines)
 
 
-def read_ip(*words: str) -> list[dict[str, Any]]:
+def read_ip(*arguments: str) -> list[dict[str, Any]]:
     """Return what `ip -json` prints."""
-    found: list[dict[str, Any]] = json.loads(execute("ip", "-json", *words) or "[]")
+    found: list[dict[str, Any]] = json.loads(execute("ip", "-json", *arguments) or "[]")
     return found
 
 

@@ -26,9 +26,9 @@ def resolv_conf(resolvers: Sequence[str], host: Path = HOST_FILE) -> str:
 
 
 def _servers_in(path: Path) -> tuple[str, ...]:
-    words = [line.split() for line in _lines(path)]
+    lines = [line.split() for line in _lines(path)]
     return tuple(
-        line[1] for line in words if line[:1] == ["nameserver"] and len(line) > 1 and _is_usable(line[1])
+        line[1] for line in lines if line[:1] == ["nameserver"] and len(line) > 1 and _is_usable(line[1])
     )
 
 

@@ -20,7 +20,7 @@ _ESTABLISHED = "ct state established,related accept"
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """What the rules depend on. `connected`: networks that the machine is connected to; `gang_port`: the UDP port of VXLAN."""
+    """The input of the rules. `connected`: networks that the machine is connected to; `gang_port`: the UDP port of VXLAN."""
 
     table: str
     subnet: str
