@@ -39,7 +39,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class NetworkAccess:
-    """What a sandbox gets: the file of its namespace, and the text of its `/etc/resolv.conf`."""
+    """The network of a sandbox: the file of its namespace, and the text of its `/etc/resolv.conf`."""
 
     path: str = ""
     resolver: str = ""
@@ -87,7 +87,7 @@ class RunNetworks:
         return str(self.namespaces.path(held.number)) if held else ""
 
     def access(self, run: RunId) -> NetworkAccess:
-        """Return what the sandbox of a run gets; nothing if the run uses the machine's network."""
+        """Return the network for the sandbox of a run; empty if the run uses the machine's network."""
         path = self.path(run)
         return NetworkAccess(path, self.resolv_conf) if path else NetworkAccess()
 
