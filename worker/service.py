@@ -36,6 +36,8 @@ from worker.ranks.server import RankServer
 from worker.runs.context import Tools
 from worker.runs.run_table import Runs
 from worker.sandbox.accounts import Account, find_account
+from worker.sandbox.network.opening import find_networks
+from worker.sandbox.network.run_networks import RunNetworks
 from worker.sandbox.sandboxing import find_sandboxing, with_default_limits
 from worker.settings import Settings, WorkerSection, inherited_environment
 from worker.store.store import Store
@@ -70,7 +72,11 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     transfer = Transfer(session)
     if sandboxing is not None:
         own = with_default_limits(own, len(slots))
-    machine = replace(_machine(own, paths, slots, environment, account), sandboxing=sandboxing)
+    networks = await _open_networks(own, sandboxing is not None, process)
+    if sandboxing is not None:
+        sandboxing = replace(sandboxing, networks=networks)
+    machine = _machine(own, paths, slots, environment, account)
+    machine = replace(machine, sandboxing=sandboxing, networks=networks)
     installing = installing_environment(environment)
     installed = Environments(paths.environments, account, sandboxing, installing, own.warm_modules)
     space = await asyncio.to_thread(CacheSpace, paths.cache, own.cache_bytes)
@@ -93,6 +99,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     runs = Runs(tools, Store(paths), heartbeat.wake)
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving
+    heartbeat.has_private_networks = networks is not None
     heartbeat.on_abandoned = process.end
     start = WarmParentConfig(paths, own.warm_modules, parent_environment(environment))
     executor = WarmParents(start, runs.on_process, runs.on_parent_ready)
@@ -143,6 +150,17 @@ def _open_shared_socket(
     ranks = RankServer(paths.socket, runs.find_session, account.user if account else None)
     ranks.open()
     process.on_close(_soon(ranks.close))
+
+
+async def _open_networks(
+    own: WorkerSection, has_sandboxes: bool, process: ServiceProcess
+) -> RunNetworks | None:
+    """Open the private networks of runs until the daemon ends, if they are to have some. Raises Rejected."""
+    networks = await asyncio.to_thread(find_networks, own, has_sandboxes=has_sandboxes)
+    if networks is not None:
+        process.on_close(lambda: asyncio.to_thread(networks.close))
+        process.start("networks", networks.run)
+    return networks
 
 
 def _machine(

@@ -1,6 +1,7 @@
 """Settings of the worker: `MUSTER_WORKER__…`."""
 
 import os
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Literal
 
@@ -8,6 +9,7 @@ from pydantic import Field, SecretStr, field_validator
 
 from muster.config.labels import read_labels
 from shared.settings import NatsSettings, Section, ServiceSettings
+from worker.core.destinations import PUBLIC, read_allowed
 
 WARM_MODULES = "numpy.random,torch,torch._dynamo,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
 """Modules that every trial needs, including torch's first optimizer, which imports `torch._dynamo` (decision 0223). Missing modules are skipped."""
@@ -45,6 +47,13 @@ class WorkerSection(Section):
             nine tenths. 0: the machine is dedicated to runs, and their communication threads are pinned to cores.
         run_bytes: Maximum disk space of one run: code, output, checkpoints before their upload, files it writes. Not set: with sandboxes
             half of the disk of `directory`, otherwise no limit.
+        network: `private`: the sandbox of each run has a network of its own, behind rules (needs iproute2 and nftables); `host`: runs use
+            the machine's network; `auto`: private where it is possible. Use the same value on all workers of a pool.
+        network_allow: Destinations that private networks reach, comma-separated: `public`, or IPv4 networks with or without ports, such as
+            `10.1.0.0/16` or `10.2.0.7:443`. The machine itself, other runs and metadata services are always denied.
+        network_subnet: The addresses of private networks on this machine, which nothing outside it sees.
+        network_resolvers: Name servers of runs, comma-separated IPv4 addresses. Default: those of the machine.
+        network_gang_port: The UDP port by which gangs over several machines connect (VXLAN).
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")
@@ -71,6 +80,11 @@ class WorkerSection(Section):
     slot_memory_bytes: int | None = Field(None, ge=64 * 1024**2)
     slot_processes: int | None = Field(None, ge=16)
     niceness: int = Field(0, ge=0, le=19)
+    network: Literal["auto", "private", "host"] = "auto"
+    network_allow: str = PUBLIC
+    network_subnet: IPv4Network = IPv4Network("100.127.0.0/16")
+    network_resolvers: str = ""
+    network_gang_port: int = Field(8473, ge=1, le=65_535)
     cloud: Literal["aws", "gcp"] | None = None
     metadata_url: str | None = None
 
@@ -79,6 +93,26 @@ class WorkerSection(Section):
     def _are_labels(cls, text: str) -> str:
         read_labels(text)
         return text
+
+    @field_validator("network_allow")
+    @classmethod
+    def _are_destinations(cls, text: str) -> str:
+        read_allowed(text)
+        return text
+
+    @field_validator("network_resolvers")
+    @classmethod
+    def _are_addresses(cls, text: str) -> str:
+        for address in filter(None, text.split(",")):
+            IPv4Address(address.strip())
+        return text
+
+    @field_validator("network_subnet")
+    @classmethod
+    def _has_addresses(cls, subnet: IPv4Network) -> IPv4Network:
+        if subnet.num_addresses < 1 << 8:
+            raise ValueError(f"{subnet} is too small for the networks of runs: use a prefix of at most /24")
+        return subnet
 
     @property
     def own_labels(self) -> dict[str, str]:

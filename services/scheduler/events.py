@@ -129,6 +129,7 @@ def member_of(share: GangShare) -> GangMember:
         address=share.address,
         slot_ids=share.slot_ids,
         fraction=share.fraction,
+        private_network=share.private_network,
     )
 
 

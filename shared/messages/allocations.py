@@ -149,7 +149,8 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
 
     `incarnation` changes with each start of the daemon. `sequence` increases with each set. `epoch` is the highest one seen, stored on disk.
     `trouble`: why the worker cannot start new work, in one sentence. `refused_sets`: desired sets that this daemon refused because the scheduler
-    had not signed them or their epoch is not plausible; `refusal`: why it refused the last one.
+    had not signed them or their epoch is not plausible; `refusal`: why it refused the last one. `private_network`: runs here have networks of
+    their own.
     """
 
     IS_TRACED = False
@@ -170,3 +171,4 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     leaving: ReclaimNotice | None = None
     refused_sets: int = 0
     refusal: str | None = None
+    private_network: bool = False

@@ -122,7 +122,8 @@ class TrialSpec(Record):
 class GangMember(Record):
     """One worker of a gang. Ranks are numbered across members in order; the first member is the chief.
 
-    `fraction`: the run's fraction of the member's single slot, in thousandths; 0: all of its slots.
+    `fraction`: the run's fraction of the member's single slot, in thousandths; 0: all of its slots. `private_network`: its runs have networks
+    of their own, which are connected for a gang; `address` is then the machine's only.
     """
 
     worker: WorkerId
@@ -130,3 +131,4 @@ class GangMember(Record):
     address: str = "127.0.0.1"
     slot_ids: tuple[int, ...] = ()
     fraction: Thousandths = 0
+    private_network: bool = False

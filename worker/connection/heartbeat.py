@@ -61,7 +61,7 @@ class Heartbeat:
         *,
         is_isolated: bool,
     ) -> None:
-        """`is_isolated`: runs have another user than the worker. `leaving`, set later, returns the cloud's reclaim notice for this machine; `on_abandoned` ends the process."""
+        """`is_isolated`: runs have another user than the worker. `has_private_networks`, set later: runs have networks of their own. `leaving`, set later, returns the cloud's reclaim notice for this machine; `on_abandoned` ends the process."""
         self._platform = platform
         self._settings = settings
         self._labels = settings.own_labels
@@ -74,6 +74,7 @@ class Heartbeat:
         self._changed = asyncio.Event()
         self._last_contact_at = clock.monotonic()
         self._outages = Outages()
+        self.has_private_networks = False
         self.leaving: Callable[[], ReclaimNotice | None] = lambda: None
         self.on_abandoned: Callable[[], None] = lambda: None
 
@@ -104,6 +105,7 @@ class Heartbeat:
             leaving=self.leaving(),
             refused_sets=self._signed_sets.refused,
             refusal=self._signed_sets.refusal,
+            private_network=self.has_private_networks,
         )
 
     async def run(self, runs: LocalRuns) -> None:

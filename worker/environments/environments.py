@@ -257,10 +257,13 @@ class Environments:
         with TemporaryDirectory(prefix=".sandbox-", dir=self._root) as place:
             (Path(place) / "root").mkdir()
             account = self._sandboxing.account_of(folder)
-            spec = self._sandboxing.describe_installation(Path(place) / "root", account, folder, request.code)
-            (Path(place) / "spec.json").write_text(json.dumps(asdict(spec)))
-            step = Step(command, request.code, environment, None, Path(place) / "spec.json")
-            return await asyncio.to_thread(run_step, step, note)
+            async with self._sandboxing.installation_network() as network:
+                spec = self._sandboxing.describe_installation(
+                    Path(place) / "root", account, folder, request.code, network
+                )
+                (Path(place) / "spec.json").write_text(json.dumps(asdict(spec)))
+                step = Step(command, request.code, environment, None, Path(place) / "spec.json")
+                return await asyncio.to_thread(run_step, step, note)
 
     def _builder_of(self, folder: Path) -> Account | None:
         """Return the user that installs an environment: installed packages may execute code."""

@@ -9,11 +9,12 @@ from socket import AddressFamily
 import psutil
 
 from muster import wire
-from shared.ids import WorkerId
+from shared.ids import RunId, WorkerId
 from shared.messages.trial_specs import SlotKind
 from worker.core.gang.network import Interface
 from worker.machine.cgroups import Cgroups
 from worker.sandbox.accounts import Account
+from worker.sandbox.network.run_networks import RunNetworks
 from worker.sandbox.sandboxing import Sandboxing
 
 
@@ -21,7 +22,8 @@ from worker.sandbox.sandboxing import Sandboxing
 class Machine:
     """Settings common to all launches. `disk`: the worker's directory; `run_bytes`: disk limit of a run; `niceness`: CPU niceness
     of runs; `cores`: the cores that are slots; `interpreter`: the Python that ranks are started with, empty if they are forks of
-    a warm parent; `libraries`: variables with library paths, including a GPU driver's; `sandboxing`: how runs get sandboxes, if they do.
+    a warm parent; `libraries`: variables with library paths, including a GPU driver's; `sandboxing`: how runs get sandboxes, if they do;
+    `networks`: their private networks, if they have some.
 
     Of one run: `account`, `socket`, `interpreter` and `sandbox` (`RunContext.machine`)."""
 
@@ -40,6 +42,7 @@ class Machine:
     libraries: Mapping[str, str] = field(default_factory=dict)
     sandboxing: Sandboxing | None = None
     sandbox: wire.SandboxSpec | None = None
+    networks: RunNetworks | None = None
 
     @property
     def full_text(self) -> str:
@@ -51,6 +54,10 @@ class Machine:
         if wire.is_disk_full(error):
             return self.full_text
         return f"worker {self.worker} cannot write to its disk: {error.strerror or error}"
+
+    def network_of(self, run: RunId) -> str:
+        """Return the file of the run's network namespace; empty if the run uses the machine's network."""
+        return self.networks.path(run) if self.networks else ""
 
     def has_free_space(self, needed_bytes: int) -> bool:
         """Whether its disk has this much free space."""

@@ -13,6 +13,7 @@ from worker.journal.output_reader import outputs_of
 from worker.ranks.launch.start_frames import assignment_frame, rank_frames, rendezvous_frame
 from worker.ranks.step_meter import StepMeter
 from worker.runs.context import RunContext
+from worker.runs.preparing.network import leave_former_gangs
 from worker.store.records import StoredRun
 
 Send = Callable[[Order], None]
@@ -96,11 +97,12 @@ def send_assignment(context: RunContext, local: int) -> None:
 
 
 def close_rendezvous(context: RunContext, send: Send) -> None:
-    """End the rendezvous of earlier generations, and restart the step time measurement."""
+    """End the rendezvous of earlier generations, leave their networks, and restart the step time measurement."""
     for name in context.started:
         if part_of(name) == RENDEZVOUS and generation_of(name) < context.run.gang.generation:
             send(wire.Kill(str(context.run.run_id), _SIGKILL, name))
     context.session.step_meter = StepMeter()
+    leave_former_gangs(context)
 
 
 def kill_ranks(context: RunContext, send: Send) -> None:

@@ -44,6 +44,8 @@ class Draining:
                 break
             self._tools.machine.cgroups.end(run_id)
             await asyncio.sleep(DRAIN_CHECK_S)
+        if networks := self._tools.machine.networks:
+            networks.release(run_id)
         may_return = is_elastic(spec_of(context.stored.allocation))
         (self._store.leave_run if may_return else self._store.drop_run)(run_id)
         self._on_change()

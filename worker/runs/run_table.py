@@ -9,6 +9,7 @@ from dataclasses import replace
 import structlog
 
 from muster import wire
+from muster.errors import MusterError
 from shared.ids import AllocationId
 from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation
 from shared.messages.experiments import TrialVerdict
@@ -28,6 +29,7 @@ from worker.runs.actions import final_log_lines, resume
 from worker.runs.context import RunContext, Tools
 from worker.runs.final_uploads import Draining
 from worker.runs.messages import observed_of, read_desired
+from worker.runs.preparing.network import join_gang_network
 from worker.runs.run_factory import ContextEvents, open_context
 from worker.runs.supervisor import Supervisor
 from worker.store.records import StoredRun
@@ -93,13 +95,18 @@ class Runs:
         machine = self._tools.machine
         if not machine.has_free_space(self._tools.min_free_bytes):
             return machine.full_text
+        if machine.networks and machine.networks.failure:
+            return f"worker {machine.worker} cannot prepare networks for runs: {machine.networks.failure}"
         starts = self._starts_fail()
         return starts and f"worker {machine.worker} cannot start processes: {starts}"
 
     def adopt(self) -> None:
         """Take over the runs of an earlier daemon; the executor then reports their processes."""
         runs = tuple(self._store.load_runs())
-        self._tools.machine.cgroups.sweep(stored.run.run_id for stored in runs)
+        known = [stored.run.run_id for stored in runs]
+        self._tools.machine.cgroups.sweep(known)
+        if networks := self._tools.machine.networks:
+            networks.sweep(known)
         for stored in runs:
             context = open_context(stored, self._tools, self._events)
             context.start(context.tail.run(), "tail")
@@ -262,6 +269,10 @@ class Runs:
             changed = {"members": allocation.members, "generation": allocation.generation}
             stored = context.stored.allocation.model_copy(update=changed)
             context.stored = replace(context.stored, allocation=stored)
+            try:
+                join_gang_network(context)
+            except MusterError as error:
+                self._supervisor.update(context, core.on_fault(context.run, str(error)))
 
     def _forget(self, context: RunContext) -> None:
         """Mark the run as forgotten and send its remaining data."""

@@ -33,11 +33,13 @@ from worker.core.run.records import Fault, LocalRun
 from worker.core.run.states import RunState, Trigger
 from worker.executors.interface import Order
 from worker.machine.oom_kills import MemoryKills
+from worker.ranks.launch.gang_addresses import own_address
 from worker.ranks.launch.start_frames import hook_frame
 from worker.runs import actions
 from worker.runs.context import RunContext, Tools
 from worker.runs.exits import cause_of
 from worker.runs.preparing.hooks import SCRIPT, HookFailed, has_hook, run_hook
+from worker.runs.preparing.network import enter_network
 from worker.runs.preparing.prepare import prepare
 from worker.store.store import Store
 from worker.transfer.disk_usage import watch_limit
@@ -105,6 +107,7 @@ class Supervisor:
     async def prepare(self, context: RunContext) -> None:
         """Prepare a run, which may end meanwhile. Only a failed startup hook is charged to the user."""
         try:
+            await enter_network(context)
             await prepare(context, self.enter)
             actions.limit_resources(context)
             await self._run_hook(context)
@@ -126,7 +129,8 @@ class Supervisor:
         if run.is_over or run.gang.rendezvous is not None or process.name != _rendezvous_name(run):
             return
         if process.port and process.exit_code is None:
-            self.update(context, core.on_rendezvous(run, f"{self._tools.machine.address}:{process.port}"))
+            address = own_address(run, context.stored.allocation, self._tools.machine)
+            self.update(context, core.on_rendezvous(run, f"{address}:{process.port}"))
         elif run.state in (RunState.RENDEZVOUS, RunState.STARTING):
             reason = f"the gang's rendezvous could not be opened: {process.error or 'its process ended'}"
             self.update(context, core.on_failed(run, Trigger.START_FAILED, "machine", reason))

@@ -1,7 +1,8 @@
 """Whether this worker gives runs sandboxes, and what it gives them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from shared.ids import RunId
 from worker.paths import RunPaths
 from worker.sandbox.accounts import Account
 from worker.sandbox.contents import SandboxNeeds, describe_installation, describe_sandbox
+from worker.sandbox.network.run_networks import NetworkAccess, RunNetworks
 from worker.sandbox.uids import UserIds, read_uid_range
 from worker.settings import WorkerSection
 
@@ -23,10 +25,11 @@ _SHM_SHARE_OF_MEMORY = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Sandboxing:
-    """The sandboxes of a worker that runs as root."""
+    """The sandboxes of a worker that runs as root. `networks`: None if they have the machine's network."""
 
     users: UserIds
     needs: SandboxNeeds
+    networks: RunNetworks | None = None
 
     def account_of(self, folder: Path) -> Account:
         """Return the user of a run, or of the installation of an environment, by its folder. Raises OSError."""
@@ -42,15 +45,29 @@ class Sandboxing:
     ) -> wire.SandboxSpec:
         """Return the sandbox of a run. `environment`: the folder of its Python environment; `gpus`: None for slots that are cores."""
         gpu_numbers = None if gpus is None else tuple(gpus)
-        return describe_sandbox(
-            run_id, paths, account, replace(self.needs, environment=environment, gpus=gpu_numbers)
-        )
+        needs = replace(self.needs, environment=environment, gpus=gpu_numbers)
+        if self.networks is not None:
+            needs = _with_network(needs, self.networks.access(run_id))
+        return describe_sandbox(run_id, paths, account, needs)
 
     def describe_installation(
-        self, place: Path, account: Account, environment: Path, code: Path
+        self, place: Path, account: Account, environment: Path, code: Path, network: NetworkAccess
     ) -> wire.SandboxSpec:
         """Return the sandbox in which an environment is installed from the requirements in a run's code."""
-        return describe_installation(place, account, environment, code, self.needs)
+        return describe_installation(place, account, environment, code, _with_network(self.needs, network))
+
+    @asynccontextmanager
+    async def installation_network(self) -> AsyncIterator[NetworkAccess]:
+        """Give an installation a network of its own for the block, if runs have some. Raises NetworkFailed."""
+        if self.networks is None:
+            yield NetworkAccess()
+            return
+        async with self.networks.borrow() as access:
+            yield access
+
+
+def _with_network(needs: SandboxNeeds, network: NetworkAccess) -> SandboxNeeds:
+    return replace(needs, network=network.path, resolver=network.resolver)
 
 
 def find_sandboxing(own: WorkerSection) -> Sandboxing | None:

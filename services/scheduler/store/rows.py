@@ -222,12 +222,20 @@ def _share_row(share: GangShare) -> Row:
         "slot_ids": share.slot_ids,
         "address": share.address,
         "fraction": share.fraction,
+        "private_network": share.private_network,
     }
 
 
 def _shares_of(members: Any) -> tuple[GangShare, ...]:
     return tuple(
-        GangShare(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"], m.get("fraction", 0))
+        GangShare(
+            WorkerId(m["worker"]),
+            m["slots"],
+            tuple(m["slot_ids"]),
+            m["address"],
+            m.get("fraction", 0),
+            m.get("private_network", False),
+        )
         for m in members
     )
 

@@ -195,6 +195,7 @@ def _state_of(observed: ObservedSet) -> ObservedState:
         is_empty=observed.drained and all(allocation.exit is not None for allocation in allocations),
         trouble=observed.trouble,
         leaving=ReclaimNotice(observed.leaving.in_s) if observed.leaving else None,
+        has_private_network=observed.private_network,
         allocations=allocations,
     )
 

@@ -40,17 +40,24 @@ class Daemon:
             "MUSTER_WORKER__DIRECTORY": str(directory),
             "MUSTER_WORKER__SLOTS": str(slots),
             "MUSTER_WORKER__KIND": "cpu",
+            "MUSTER_WORKER__NETWORK": "host",
             **WITHOUT_TORCH,
         }
         self.before: tuple[str, ...] = ()
         """Words that enter another machine's network, say, and then become the daemon."""
+        self._last: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | WarmHere | None = None
 
     def pid_of(self, run: RunId, number: int) -> int:
         """The process of a run that has this number to itself."""
         return number_outside(self.directory / "runs" / str(run), number)
 
+    def start_again(self) -> None:
+        """Start with the settings of the last start."""
+        self.start(**self._last)
+
     def start(self, **more: str) -> None:
+        self._last = more
         environment = self._environment | more
         with (self.directory / "daemon.log").open("ab") as log:
             if not self.before:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -69,9 +70,19 @@ def _namespace(command: list[str]) -> Iterator["subprocess.Popen[str]"]:
         ["unshare", "--net", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
+        _wait_until_apart(holder)
         yield holder
     finally:
         holder.communicate(timeout=_PATIENCE_S)
+
+
+def _wait_until_apart(holder: "subprocess.Popen[str]") -> None:
+    """Return once the process has left this namespace, to which commands for its own would otherwise apply."""
+    until = time.monotonic() + _PATIENCE_S
+    own = os.stat("/proc/self/ns/net").st_ino
+    while os.stat(f"/proc/{holder.pid}/ns/net").st_ino == own:
+        assert time.monotonic() < until, "no namespace was made"
+        time.sleep(0.001)
 
 
 def _inside(holder: "subprocess.Popen[str]") -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The environment variables of one rank: machine, user, and gang."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from muster import wire
 from muster.config.optimizations import Optimizations
@@ -8,10 +9,10 @@ from shared.messages.allocations import DesiredAllocation
 from shared.messages.trial_specs import WHOLE_SLOT
 from worker.core.gang.backends.interface import RankPosition, Rendezvous
 from worker.core.gang.members import BACKENDS, parse_address
-from worker.core.gang.network import joining_interface
 from worker.core.run.records import LocalRun
-from worker.machine.host import Machine, interfaces
+from worker.machine.host import Machine
 from worker.paths import RunPaths
+from worker.ranks.launch.gang_addresses import interface_of, members_of
 from worker.ranks.launch.trial_file import is_elastic, spec_of
 
 # malloc keeps up to a GiB of freed memory: returning it at every step would cost page faults in the next one.
@@ -25,7 +26,7 @@ def rank_environment(
     """Return the variables of a rank by its local number."""
     spec = spec_of(allocation)
     assignment = run.gang.next_assignment
-    position = _position(local, run, allocation)
+    position = _position(local, run, allocation, machine)
     environment = {
         **_own_part(paths, machine),
         **KEPT_MEMORY,
@@ -47,7 +48,7 @@ def rank_environment(
     optimizations = Optimizations.model_validate(spec.optimizations)
     backend = BACKENDS[spec.distributed]
     return (
-        backend.threads(position, machine.cores)
+        backend.threads(_machine_position(local, run, allocation), machine.cores)
         | environment
         | backend.variables(position, _rendezvous(run), optimizations)
     )
@@ -65,8 +66,9 @@ def rejoin_environment(
     spec = spec_of(allocation)
     backend, optimizations = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
     rendezvous = Rendezvous(*parse_address(run.gang.rendezvous or ""))
-    position = _position(local, run, allocation)
-    own = _network(allocation, run, machine) | backend.threads(position, machine.cores)
+    position = _position(local, run, allocation, machine)
+    threads = backend.threads(_machine_position(local, run, allocation), machine.cores)
+    own = _network(allocation, run, machine) | threads
     left = {name: value for name, value in own.items() if name not in spec.environment}
     return left | backend.variables(position, rendezvous, optimizations)
 
@@ -77,7 +79,12 @@ def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:
     return max(1, allocation.members[assignment.index].slots // assignment.ranks)
 
 
-def _position(local: int, run: LocalRun, allocation: DesiredAllocation) -> RankPosition:
+def _position(local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> RankPosition:
+    return replace(_machine_position(local, run, allocation), members=members_of(run, allocation, machine))
+
+
+def _machine_position(local: int, run: LocalRun, allocation: DesiredAllocation) -> RankPosition:
+    """Return the position with the machines' addresses, which show which members share a machine."""
     return RankPosition(
         f"{run.run_id}.{run.gang.generation}", allocation.members, run.gang.next_assignment, local
     )
@@ -87,8 +94,7 @@ def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> 
     """Return the interface variables; none for a run on one machine with one process."""
     if run.gang.next_assignment.size == 1 and run.gang.next_assignment.meets:
         return {}
-    peers = [member.address for member in allocation.members if member.worker != machine.worker]
-    interface = joining_interface(machine.address, peers, interfaces())
+    interface = interface_of(run, allocation, machine)
     return BACKENDS[spec_of(allocation).distributed].network(interface, machine.kind != "cpu")
 
 

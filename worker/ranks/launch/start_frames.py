@@ -17,20 +17,21 @@ from worker.ranks.launch.environment import (
     rejoin_environment,
     threads_of,
 )
+from worker.ranks.launch.gang_addresses import own_address
 from worker.ranks.launch.trial_file import is_elastic, spec_of
 
 _OPEN_FILES = 65_536
 
 
 def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> wire.OpenRendezvous:
-    """Return the order for the gang's rendezvous, bound to this machine's address."""
+    """Return the order for the gang's rendezvous, bound to this worker's address in the gang."""
     distributed = spec_of(allocation).distributed
     return wire.OpenRendezvous(
         name=process_name(run.run_id, run.gang.generation, RENDEZVOUS),
         run=str(run.run_id),
         hosts=BACKENDS[distributed].hosts(allocation.members),
         size=run.gang.next_assignment.size,
-        address=machine.address,
+        address=own_address(run, allocation, machine),
         backend=distributed,
         sandbox=asdict(machine.sandbox) if machine.sandbox else None,
     )

@@ -174,7 +174,8 @@ def _without(gang: Gang, leavers: frozenset[WorkerId]) -> dict[str, frozenset[Wo
 def _share(worker: Worker, slots: int, had: GangShare | None) -> GangShare:
     """Return a worker's new share. It keeps the previous slots first, so that continuing ranks keep theirs."""
     kept = had.slot_ids[:slots] if had else ()
-    return GangShare(worker.id, slots, kept + worker.free_slot_ids[: slots - len(kept)], worker.address)
+    slot_ids = kept + worker.free_slot_ids[: slots - len(kept)]
+    return GangShare(worker.id, slots, slot_ids, worker.address, private_network=worker.has_private_network)
 
 
 def _larger(had: GangShare | None, gets: GangShare | None) -> GangShare:

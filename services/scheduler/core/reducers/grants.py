@@ -81,4 +81,6 @@ def _share(worker: Worker, slots: int, request: TrialRequest) -> GangShare:
     fraction = request.needs.fraction
     room = tightest(worker.shared_slots, request.tenant, fraction) if fraction and not slots else None
     slot_ids = (room.slot,) if room else worker.free_slot_ids[:slots]
-    return GangShare(worker.id, 1 if fraction else slots, slot_ids, worker.address, fraction)
+    return GangShare(
+        worker.id, 1 if fraction else slots, slot_ids, worker.address, fraction, worker.has_private_network
+    )

@@ -111,6 +111,7 @@ def _updated(draft: Draft, worker: Worker, state: ObservedState, now: datetime) 
         address=state.address,
         labels=state.labels,
         is_isolated=state.is_isolated,
+        has_private_network=state.has_private_network,
         has_heartbeat=True,
         is_empty=state.is_empty,
         trouble=state.trouble,
@@ -129,7 +130,14 @@ def _is_unchanged(worker: Worker, state: ObservedState) -> bool:
 
 def _public(whose: Worker | ObservedState) -> tuple[object, ...]:
     """The reported fields that are stored and published."""
-    return (whose.slot_ids, whose.kind, whose.address, whose.labels, whose.is_isolated)
+    return (
+        whose.slot_ids,
+        whose.kind,
+        whose.address,
+        whose.labels,
+        whose.is_isolated,
+        whose.has_private_network,
+    )
 
 
 def _moved(draft: Draft, worker: Worker, trigger: LivenessTrigger) -> Worker:

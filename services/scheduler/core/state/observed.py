@@ -73,6 +73,7 @@ class ObservedState:
     Attributes:
         is_empty: Nothing runs there, and its journal and uploads are empty.
         leaving: The provider's notice of a reclaim.
+        has_private_network: Its runs have networks of their own.
     """
 
     worker: WorkerId
@@ -85,4 +86,5 @@ class ObservedState:
     is_empty: bool = True
     trouble: str | None = None
     leaving: ReclaimNotice | None = None
+    has_private_network: bool = False
     allocations: tuple[Observed, ...] = ()

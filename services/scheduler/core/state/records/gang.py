@@ -14,13 +14,14 @@ NOBODY: frozenset[WorkerId] = frozenset()
 
 class GangShare(NamedTuple):
     """One worker's share of a gang; the first share belongs to the chief. `fraction`: the fraction of its one slot,
-    in thousandths; 0: whole slots."""
+    in thousandths; 0: whole slots. `private_network`: its runs have networks of their own."""
 
     worker: WorkerId
     slots: int
     slot_ids: tuple[int, ...] = ()
     address: str = ""
     fraction: Thousandths = 0
+    private_network: bool = False
 
     @property
     def charged(self) -> SlotCount:

@@ -129,6 +129,7 @@ class Worker:
         disabled: Slots that accept no work.
         trouble: Why it cannot start runs now, as it reports.
         is_leaving: Its provider reclaims it; repeated with each heartbeat.
+        has_private_network: Its runs have networks of their own; repeated with each heartbeat.
     """
 
     id: WorkerId
@@ -142,6 +143,7 @@ class Worker:
     drain: Drain = DRAIN.initial
     has_heartbeat: bool = False
     is_isolated: bool = False
+    has_private_network: bool = False
     is_leaving: bool = False
     is_empty: bool = True
     trouble: str | None = None

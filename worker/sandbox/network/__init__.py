@@ -1,0 +1,1 @@
+"""Private networks of runs: namespaces, packet filter, gangs over VXLAN."""

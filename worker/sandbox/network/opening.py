@@ -1,0 +1,149 @@
+"""Opens the private networks of a worker, or says why there are none."""
+
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass
+from ipaddress import IPv4Network, ip_interface
+from pathlib import Path
+from socket import AddressFamily
+
+import psutil
+import structlog
+
+from muster.errors import Rejected
+from worker.core.destinations import Allowed, read_allowed
+from worker.sandbox.network.commands import PROGRAMS, NetworkFailed, execute, ignore_failure, ip, nft
+from worker.sandbox.network.forwarding import TABLE_PREFIX
+from worker.sandbox.network.namespaces import Namespaces
+from worker.sandbox.network.resolver import find_resolvers, resolv_conf
+from worker.sandbox.network.rules import Boundary, base_rules
+from worker.sandbox.network.run_networks import RunNetworks
+from worker.settings import WorkerSection
+
+SPARE = 4
+"""Prepared networks: when more runs start at once, each further one waits some tens of milliseconds."""
+_PROBE_VNI = 0xFFFFFF
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """Settings of the site. `directory`: the worker's; `resolvers`: comma-separated, empty: those of the machine."""
+
+    directory: Path
+    subnet: IPv4Network
+    allowed: Allowed
+    resolvers: str
+    gang_port: int
+    spare: int
+
+
+def find_networks(own: WorkerSection, *, has_sandboxes: bool) -> RunNetworks | None:
+    """Return the opened networks of this worker; None if its runs use the machine's network.
+
+    Raises:
+        Rejected: Private networks are set, and cannot be had on this machine.
+    """
+    if own.network == "host" or (own.network == "auto" and not has_sandboxes):
+        return None
+    config = NetworkConfig(
+        directory=own.directory.absolute(),
+        subnet=own.network_subnet,
+        allowed=read_allowed(own.network_allow),
+        resolvers=own.network_resolvers,
+        gang_port=own.network_gang_port,
+        spare=SPARE,
+    )
+    try:
+        if not has_sandboxes:
+            raise NetworkFailed("only runs in sandboxes have networks of their own")
+        return open_networks(config)
+    except NetworkFailed as error:
+        if own.network == "auto":
+            _log.warning("runs use the machine's network", reason=error.message)
+            return None
+        raise Rejected(
+            "no_private_networks",
+            error.message,
+            place="MUSTER_WORKER__NETWORK",
+            hint="set it to host if this pool serves one trusted tenant only",
+        ) from error
+
+
+def open_networks(config: NetworkConfig) -> RunNetworks:
+    """Return the opened networks of the worker in this directory.
+
+    Raises:
+        NetworkFailed: `unavailable_reason` of this machine, or an error while the first namespace was created.
+    """
+    boundary = _boundary(config)
+    if reason := unavailable_reason(boundary):
+        raise NetworkFailed(reason)
+    resolvers = boundary.resolvers
+    networks = RunNetworks(
+        config.directory / "networks",
+        boundary,
+        Namespaces(boundary.table, config.subnet),
+        config.spare,
+        resolv_conf(resolvers),
+    )
+    networks.open()
+    return networks
+
+
+def unavailable_reason(boundary: Boundary) -> str | None:
+    """Return why runs cannot have private networks on this machine; None if they can."""
+    if os.geteuid() != 0:
+        return "only a worker that runs as root can give runs a network of their own"
+    if missing := sorted({package for name, package in PROGRAMS.items() if shutil.which(name) is None}):
+        return f"runs have no network of their own: install {' and '.join(missing)} on this machine"
+    try:
+        _probe(boundary)
+    except NetworkFailed as error:
+        return f"the kernel does not provide what networks of runs need: {error.message}"
+    return None
+
+
+def _probe(boundary: Boundary) -> None:
+    """Create what networks need besides namespaces and links, and remove it again."""
+    name = f"{boundary.table}-probe"
+    ignore_failure("ip", "netns", "delete", name)
+    execute("ip", "netns", "add", name)
+    try:
+        vxlan = f"type vxlan id {_PROBE_VNI} dstport {boundary.gang_port}"
+        ip(f"link add vxlan0 {vxlan}", "link add gang0 type bridge", namespace=name)
+        probe = Boundary(
+            name,
+            boundary.subnet,
+            boundary.allowed,
+            boundary.resolvers,
+            boundary.connected,
+            boundary.gang_port,
+        )
+        nft(*base_rules(probe, ()), f"delete table inet {name}")
+    finally:
+        ignore_failure("ip", "netns", "delete", name)
+
+
+def _boundary(config: NetworkConfig) -> Boundary:
+    # A worker is known by its directory, which it locks: two platforms on one machine may both have a worker `w1`.
+    key = hashlib.sha256(str(config.directory).encode()).hexdigest()[:8]
+    return Boundary(
+        table=f"{TABLE_PREFIX}{key}",
+        subnet=str(config.subnet),
+        allowed=config.allowed,
+        resolvers=find_resolvers(config.resolvers),
+        connected=_connected_networks(),
+        gang_port=config.gang_port,
+    )
+
+
+def _connected_networks() -> tuple[str, ...]:
+    """Return the IPv4 networks that the machine is connected to."""
+    return tuple(
+        str(ip_interface(f"{entry.address}/{entry.netmask}").network)
+        for entries in psutil.net_if_addrs().values()
+        for entry in entries
+        if entry.family == AddressFamily.AF_INET and entry.netmask
+    )
