@@ -7,7 +7,15 @@ from pydantic import BaseModel, Field
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.base import Record, ToWorker, WorkerRequest
-from shared.messages.trial_specs import GangMember, PolicyMatch, Signal, SlotKind, TrialSpec
+from shared.messages.trial_specs import (
+    MACHINE_LENGTH,
+    GangMember,
+    Isolation,
+    PolicyMatch,
+    Signal,
+    SlotKind,
+    TrialSpec,
+)
 
 MOST_SAMPLES = 1 << 31
 MOST_STEP_S = 86_400.0
@@ -142,7 +150,8 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     """worker → scheduler: the heartbeat, sent every second and at once on a change. It also answers a desired set.
 
     `incarnation` changes with each start of the daemon. `sequence` increases with each set. `epoch` is the highest one seen, stored on disk.
-    `trouble`: why the worker cannot start new work, in one sentence.
+    `trouble`: why the worker cannot start new work, in one sentence. `machine`: equal for all workers of one host. `isolation_detail`: the limits
+    of the isolation, in one sentence.
     """
 
     IS_TRACED = False
@@ -157,6 +166,9 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     allocations: tuple[ObservedAllocation, ...] = ()
     drained: bool = True
     isolated_user: bool = False
+    machine: str | None = Field(None, max_length=MACHINE_LENGTH)
+    isolation: Isolation = "none"
+    isolation_detail: str = Field("", max_length=200)
     version: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
     trouble: str | None = None

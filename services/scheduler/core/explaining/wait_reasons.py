@@ -9,6 +9,7 @@ from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.planning.max_capacity import reach_of
 from services.scheduler.core.planning.quotas import Limit, limit_of
 from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import ask_of, milliseconds
 from services.scheduler.core.state.indexes.share_tree import ShareNode
@@ -181,8 +182,31 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> WaitExplanation:
     foreign = facts["slots_of_other_tenants"]
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
-    message += _of_bookings(facts) + _of_time_slices(pool, facts) + _of_closed(facts) + _of_money(facts)
+    message += (
+        _of_machines(facts)
+        + _of_bookings(facts)
+        + _of_time_slices(pool, facts)
+        + _of_closed(facts)
+        + _of_money(facts)
+    )
     return WaitExplanation("waiting_for_slots", message, facts)
+
+
+def _of_machines(facts: Facts) -> str:
+    if "unshared_slots" not in facts:
+        return ""
+    number = facts["unshared_slots"]
+    where = f"on machine {facts['unshared_machines']}, which serves another tenant"
+    return f"; {_count(number, 'free slot')} {'is' if number == 1 else 'are'} {where}"
+
+
+def _unshared(cluster: Cluster, pool: Pool, ask: PlacementRequest) -> Facts:
+    """Return the free slots that the request cannot use because their machines serve another tenant."""
+    slots, workers = pool.capacity.foreign_free(ask)
+    if not slots:
+        return {}
+    machines = sorted({cluster.workers[name].machine or name for name in workers})
+    return {"unshared_slots": slots, "unshared_machines": ", ".join(machines[:_NAMED])}
 
 
 def _of_bookings(facts: Facts) -> str:
@@ -254,6 +278,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         "slots_of_other_tenants": _held_by_others(pool, trial),
     }
     facts |= _closed(cluster, pool)
+    facts |= _unshared(cluster, pool, ask)
     facts |= _booked(cluster, pool, trial)
     if pool.policy.provider_fault is not None:
         facts["provider_fault"] = pool.policy.provider_fault
