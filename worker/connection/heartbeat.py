@@ -14,6 +14,8 @@ from shared.messages.allocations import ObservedAllocation, ObservedSet, Reclaim
 from shared.runtime.outages import Outages
 from worker.connection.platform_connection import PlatformConnection
 from worker.core.desired_set import Workload, is_abandoned, is_orphaned
+from worker.machine.isolation import offered_isolation
+from worker.machine.machine_id import machine_id
 from worker.settings import WorkerSection
 
 EVERY_S = 1.0
@@ -63,6 +65,8 @@ class Heartbeat:
         self._platform = platform
         self._settings = settings
         self._labels = settings.own_labels
+        self._machine = machine_id(settings)
+        self._isolation = offered_isolation(settings)
         self._slots = slots
         self._incarnation = incarnation
         self._is_isolated = is_isolated
@@ -96,6 +100,9 @@ class Heartbeat:
             allocations=runs.observed(),
             drained=runs.is_drained,
             isolated_user=self._is_isolated,
+            machine=self._machine,
+            isolation=self._isolation.kind,
+            isolation_detail=self._isolation.detail,
             labels=self._labels,
             trouble=runs.trouble,
             leaving=self.leaving(),

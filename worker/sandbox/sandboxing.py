@@ -53,13 +53,18 @@ class Sandboxing:
         return describe_installation(place, account, environment, code, self.needs)
 
 
+def is_sandboxing(own: WorkerSection) -> bool:
+    """Whether this worker gives runs sandboxes."""
+    return own.sandbox != "none" and os.geteuid() == 0
+
+
 def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
     """Return the sandboxes of this worker; None if it cannot make any, or must not.
 
     Raises:
         Rejected: The range of user ids is invalid.
     """
-    if own.sandbox == "none" or os.geteuid() != 0:
+    if not is_sandboxing(own):
         return None
     shm_bytes = own.shm_bytes or int(psutil.virtual_memory().total * _SHM_SHARE_OF_MEMORY)
     return Sandboxing(

@@ -16,6 +16,7 @@ from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.records.slots import stored
 from services.scheduler.core.state.records.trial import RequestState, Trial
+from shared.ids import PoolName
 
 Facts = dict[str, int | float | str]
 _NAMED = 3
@@ -89,6 +90,7 @@ def _refusal(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, bef
             | "tenant_quota"
             | "workspace_budget"
             | "tenant_budget"
+            | "other_tenant"
         ):
             return _limited(pool, trial, reason, facts)
         case "preempting":
@@ -103,6 +105,12 @@ def _refusal(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, bef
 def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> WaitExplanation:
     held, name = facts["experiment_slots"], pool.policy.name
     match limit:
+        case "other_tenant":
+            return WaitExplanation(
+                "pool_serves_other_tenant",
+                f"{other_tenant_text(name)}; move its experiment to another pool",
+                facts,
+            )
         case "max_slots":
             most = facts["max_slots"]
             message = f"its experiment holds {held} of the {_count(most, 'slot')} that max_slots allows"
@@ -121,6 +129,11 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> WaitExplan
             return WaitExplanation(f"{limit}_reached", message, facts)
         case "workspace_budget" | "tenant_budget":
             return _spent(pool, trial, limit.removesuffix("_budget"), facts)
+
+
+def other_tenant_text(pool: PoolName) -> str:
+    """Return why a pool serves only one tenant."""
+    return f"pool {pool} serves one trusted tenant only, which is not yours"
 
 
 def _spent(pool: Pool, trial: Trial, whose: str, facts: Facts) -> WaitExplanation:
@@ -318,8 +331,9 @@ def _closed(cluster: Cluster, pool: Pool) -> Facts:
         facts["draining_slots"] = sum(len(worker.slot_ids) for worker in drained)
         facts["draining_workers"] = ", ".join(sorted(worker.id for worker in drained)[:_NAMED])
     if troubled:
+        reasons = (worker.trouble or pool.policy.refusal_of(worker) or "" for worker in troubled)
         facts["troubled_slots"] = sum(len(worker.slot_ids) for worker in troubled)
-        facts["trouble"] = "; ".join(sorted(worker.trouble or "" for worker in troubled)[:_NAMED])
+        facts["trouble"] = "; ".join(sorted(reasons)[:_NAMED])
     return facts
 
 

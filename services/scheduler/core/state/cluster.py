@@ -304,11 +304,12 @@ class Cluster:
             if (pool_of_other := self.workers[other].pool) in self.pools:
                 self.unsaved.pools[pool_of_other] = None
         self.unsaved.holders[worker.id] = None
-        if worker.liveness is Liveness.READY and (worker.is_emptying or worker.trouble):
+        pool = self.pools.get(worker.pool)
+        is_refused = pool is not None and pool.policy.refusal_of(worker) is not None
+        if worker.liveness is Liveness.READY and (worker.is_emptying or worker.trouble or is_refused):
             self.closed[worker.id] = None
         else:
             self.closed.pop(worker.id, None)
-        pool = self.pools.get(worker.pool)
         if pool is not None:
             pool.await_heartbeat(worker)
             self.unsaved.pools[worker.pool] = None

@@ -124,6 +124,7 @@ class Pool:
         self.later = capacity_of(policy) if policy.preempts else None
         self.running_allocations = RunningAllocations()
         self.apply_spending(self.spending)
+        self.shares.serve_only(policy.only_tenant)
         history = self.shares.history
         if policy.order != "fair_share":
             self.shares.keep(None)

@@ -90,7 +90,7 @@ class PoolPolicy:
 
     def refusal_of(self, worker: Worker) -> str | None:
         """Return why a worker gets no runs of this pool, or None. A pool of several tenants needs their runs isolated."""
-        if self.trusted or worker.isolation in ISOLATING:
+        if self.trusted or worker.isolation is None or worker.isolation in ISOLATING:
             return None
         return (
             f"pool {self.name} serves several tenants, and worker {worker.id} cannot isolate their runs"

@@ -135,7 +135,7 @@ class Worker:
         trouble: Why it cannot start runs now, as it reports.
         is_leaving: Its provider reclaims it; repeated with each heartbeat.
         machine: Equal for all workers of one host; None: not reported, it is taken to be the only one there.
-        isolation: What separates its runs from each other.
+        isolation: What separates its runs from each other; None: no heartbeat has reported it yet.
         isolation_detail: The limits of the isolation, in the worker's words.
     """
 
@@ -151,7 +151,7 @@ class Worker:
     has_heartbeat: bool = False
     is_isolated: bool = False
     machine: MachineId | None = None
-    isolation: Isolation = "sandbox"
+    isolation: Isolation | None = None
     isolation_detail: str = ""
     is_leaving: bool = False
     is_empty: bool = True
