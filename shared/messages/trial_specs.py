@@ -13,7 +13,7 @@ from shared.messages.base import Record
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
 Isolation = Literal["sandbox", "user", "none"]
-"""What separates runs on a worker: a sandbox for each run, one unprivileged system user for all of them, or nothing."""
+"""The isolation of runs on a worker: a sandbox for each run, one unprivileged system user for all of them, or none."""
 MACHINE_LENGTH = 63
 """The most characters of a machine id."""
 Thousandths = int

@@ -1,4 +1,4 @@
-"""What separates the runs on this worker from each other."""
+"""The isolation of runs on this worker from each other."""
 
 import json
 from contextlib import suppress

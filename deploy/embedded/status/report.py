@@ -60,7 +60,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class PoolIsolation:
-    """What separates the runs on workers of a pool: `sandbox`, `user` or `none`, and its limits."""
+    """The isolation of runs on workers of a pool: `sandbox`, `user` or `none`, and its limits."""
 
     pool: str
     isolation: str
@@ -77,7 +77,7 @@ class Report:
         phase: the current phase.
         platform_pss_bytes: memory of supervisor, servers and services.
         workers_pss_bytes: memory of workers, warm parents and ranks.
-        isolation: what the workers' runs are separated by, for each pool.
+        isolation: the isolation of runs on the workers, for each pool.
         problems: current problems: a full disk, parts that do not run or fail, and failing health checks of services.
     """
 

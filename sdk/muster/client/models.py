@@ -440,7 +440,7 @@ class Worker(Resource):
     )
     isolation: str | None = Field(
         default=None,
-        description="What separates runs on the worker: sandbox, user (one system user for all runs) or none. Null: not reported yet.",
+        description="Isolation of runs on the worker: sandbox, user (one system user for all runs) or none. Null: not reported yet.",
     )
     isolation_detail: str = Field(default="", description="Limits of the isolation.")
     last_heartbeat_at: datetime
@@ -932,7 +932,7 @@ class Health(Resource):
 
 
 class Isolation(StrEnum):
-    """What separates runs on a worker: a sandbox for each run, one system user for all of them, or nothing."""
+    """The isolation of runs on a worker: a sandbox for each run, one system user for all of them, or none."""
 
     SANDBOX = "sandbox"
     USER = "user"

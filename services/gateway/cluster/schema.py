@@ -38,7 +38,7 @@ class Worker(Resource):
     )
     isolation: str | None = Field(
         default=None,
-        description="What separates runs on the worker: sandbox, user (one system user for all runs) or none. Null: not reported yet.",
+        description="Isolation of runs on the worker: sandbox, user (one system user for all runs) or none. Null: not reported yet.",
     )
     isolation_detail: str = Field(default="", description="Limits of the isolation.")
     last_heartbeat_at: datetime

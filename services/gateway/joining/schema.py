@@ -10,7 +10,7 @@ from services.gateway.platform.schema import Request, Resource
 
 
 class Isolation(StrEnum):
-    """What separates runs on a worker: a sandbox for each run, one system user for all of them, or nothing."""
+    """The isolation of runs on a worker: a sandbox for each run, one system user for all of them, or none."""
 
     SANDBOX = "sandbox"
     USER = "user"
@@ -56,7 +56,7 @@ class JoinWorkerRequest(Request):
     isolation: Annotated[
         Isolation,
         Field(
-            description="What separates runs on the machine. A pool that is not trusted does not use a machine without isolation."
+            description="Isolation of runs on the machine. A pool that is not trusted does not use a machine without isolation."
         ),
     ] = Isolation.NONE
     isolation_detail: Annotated[str, Field(max_length=200, description="Limits of the isolation.")] = ""

@@ -13,7 +13,7 @@ import pytest
 
 from shared.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE, TenantId, new_id
-from shared.messages.pools import EditPool, GetCluster, PoolRules
+from shared.messages.pools import ClusterView, EditPool, GetCluster, PoolRules
 from shared.messages.queue import Explain, Explanation, ValidatePlacement
 from shared.messages.trial_specs import DesiredState
 from shared.messages.workers import WorkerView
@@ -132,7 +132,7 @@ async def until(around: Platform, trial: UUID, tenant: TenantId, code: str, word
 
 
 async def view(around: Platform, worker: str) -> WorkerView:
-    cluster = await around.ask(GetCluster())
+    cluster: ClusterView = await around.ask(GetCluster())
     return next(one for one in cluster.workers if one.worker == worker)
 
 

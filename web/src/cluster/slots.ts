@@ -73,7 +73,7 @@ const ISOLATION: Record<string, string> = {
   none: "none: for a single trusted tenant only",
 };
 
-/** Describes what separates the runs on a worker. */
+/** Describes the isolation of runs on a worker. */
 export function isolationOf(worker: Worker): string {
   if (!worker.isolation) return "not reported yet";
   const kind = ISOLATION[worker.isolation] ?? worker.isolation;

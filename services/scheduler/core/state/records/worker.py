@@ -135,7 +135,7 @@ class Worker:
         trouble: Why it cannot start runs now, as it reports.
         is_leaving: Its provider reclaims it; repeated with each heartbeat.
         machine: Equal for all workers of one host; None: not reported, it is taken to be the only one there.
-        isolation: What separates its runs from each other; None: no heartbeat has reported it yet.
+        isolation: How its runs are isolated from each other; None: no heartbeat has reported it yet.
         isolation_detail: The limits of the isolation, in the worker's words.
     """
 
