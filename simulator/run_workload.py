@@ -122,7 +122,7 @@ def simulate(
 def machines_of(cluster: Cluster) -> list[Kind]:
     """Return the machines of a cluster file."""
     return [
-        Kind(group.worker(number), POOL, group.slots, group.kind, group.labels_of(number))
+        Kind(group.worker(number), POOL, group.slots, group.kind, group.labels_of(number), group.host)
         for group in cluster.machines
         for number in range(group.count)
     ]

@@ -75,11 +75,13 @@ def join(
     folder = (directory or default_directory()).absolute()
     joining = resolve(JoinOptions(url, name, pool, address, labels, slots, kind, user), folder)
     secret = sys.stdin.readline().strip() if token == "-" else token
-    asyncio.run(join_here(joining, secret or None, folder, SystemClock()))
+    identity = asyncio.run(join_here(joining, secret or None, folder, SystemClock()))
     typer.echo(
         f"worker {joining.id} joined pool {joining.pool} of {joining.url}; its data directory is {folder}",
         err=True,
     )
+    if identity.is_new and identity.credentials and identity.credentials.warning:
+        typer.echo(f"warning: {identity.credentials.warning}", err=True)
     if systemd:
         typer.echo(systemd_unit(joining, folder))
     elif detach:

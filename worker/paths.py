@@ -122,6 +122,10 @@ class WorkerPaths:
     root: Path
 
     @property
+    def isolation(self) -> Path:
+        return self.root / "isolation.json"
+
+    @property
     def identity(self) -> Path:
         return self.root / "identity"
 

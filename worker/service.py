@@ -29,6 +29,7 @@ from worker.handlers import Handlers
 from worker.machine.cgroups import Bounds, open_cgroups
 from worker.machine.gpu_utilization import open_gpus
 from worker.machine.host import Machine
+from worker.machine.isolation import offered_isolation, save_isolation
 from worker.machine.reclaim_notices import NoticeWatch, notices_of
 from worker.machine.slots import find_slots
 from worker.paths import WorkerPaths
@@ -57,6 +58,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     account = None if sandboxing else find_account(own.user)
     is_shared = sandboxing is not None or account is not None
     paths = _open_directory(own, is_shared, process)
+    save_isolation(paths.isolation, own, offered_isolation(own))
     environment = inherited_environment()
     identity = load_identity(paths.identity)
     try:

@@ -27,6 +27,8 @@ class WorkerSection(Section):
         gateway_url: The gateway to join; needed with `join_token` at the first start only.
         warm: Modules that the warm parent imports, comma-separated.
         warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
+        machine: Identifies the host: equal for all workers on it, different on every other host. Exclusive pools serve one tenant at a time
+            on a host. Default: derived from the kernel's boot id, which containers share with their host.
         sandbox: `auto`: each run gets a sandbox, if the worker runs as root; `none`: runs are separated from each other and from the
             machine by nothing but `user`, and the pool must be trusted.
         uid_range: User ids for runs in sandboxes, `FIRST-LAST`: each run has one of its own.
@@ -67,6 +69,7 @@ class WorkerSection(Section):
     join_token: SecretStr | None = None
     warm: str = WARM_MODULES
     warm_also: str = ""
+    machine: str | None = Field(None, pattern=r"^[A-Za-z0-9._-]{1,63}$")
     sandbox: Literal["auto", "none"] = "auto"
     uid_range: str = "400000-465535"
     readable: str = ""

@@ -27,6 +27,7 @@ Found = TypeVar("Found", bound=Daemon)
 Step = Callable[[], None]
 TRACES_FOLDER = "traces"
 SPOOL_FOLDER = "spool"
+TRUSTED = "MUSTER_SCHEDULER__DEFAULT_POOL__TRUSTED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +157,16 @@ class Platform:
                     "MUSTER_PROVISIONER__DIRECTORY": str(self.home.root / WORKERS_FOLDER),
                     "MUSTER_PROVISIONER__GATEWAY_URL": self.gateway.url,
                 }
+            case "scheduler" if TRUSTED not in self.options.inherited:
+                return {TRUSTED: str(not self._isolates()).lower()}
             case _:
                 return {}
+
+    def _isolates(self) -> bool:
+        """Whether the platform's workers run trials as another user. Otherwise its pools serve one tenant only."""
+        if self._names_user():
+            return bool(self.options.inherited["MUSTER_WORKER__USER"])
+        return find_trial_user() is not None
 
     def _names_user(self) -> bool:
         """Whether the caller set the trial user; empty means the worker's own user."""

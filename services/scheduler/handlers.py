@@ -28,7 +28,7 @@ from services.scheduler.store.rows import request_of
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
 from shared.bus.envelope import without_old
-from shared.ids import ExperimentId, RunId, WorkerId
+from shared.ids import ExperimentId, PoolName, RunId, WorkerId
 from shared.messages.base import Command
 from shared.messages.checkpoints import (
     CheckpointAbandoned,
@@ -106,10 +106,17 @@ class Handlers:
 
         unit.after_commit(take_up)
 
+    def _new_pool(self, name: PoolName) -> PoolPolicy:
+        """Return the policy of a new pool: trusted if the pool `default` is, because its machines are like those."""
+        default = self.cycle.cluster.pools.get(PoolName("default"))
+        if default is None:
+            return PoolPolicy(name)
+        return PoolPolicy(name, trusted=default.policy.trusted, tenant=default.policy.tenant)
+
     async def on_providers(self, unit: Unit, batch: list[Delivery[ProviderChanged]]) -> None:
         for delivery in batch:
             # Pools of rented machines are defined at the provisioner; this message announces them here.
-            await add_pool(unit.connection, PoolPolicy(delivery.message.pool))
+            await add_pool(unit.connection, self._new_pool(delivery.message.pool))
             await worker_store.limit_pool(unit.connection, delivery.message)
         policies = await load_pools(unit.connection)
 

@@ -106,6 +106,7 @@ def default_policy(settings: PoolSection) -> PoolPolicy:
         defragment=settings.defragment,
         topology=settings.topology,
         placement=settings.placement,
+        trusted=settings.trusted,
     )
 
 

@@ -15,7 +15,7 @@ def _or_none(given: object) -> object:
 
 class PoolSection(Section):
     """The policy of the pool `default` (see `core/state/records/pool`). `auto` accepts workers with any kind of
-    slot. `quantum_s` may be `none`."""
+    slot. `quantum_s` may be `none`. `trusted`: it serves the tenant `default` only, and its workers need no sandbox."""
 
     kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
     preemption: bool = True
@@ -32,6 +32,7 @@ class PoolSection(Section):
     elastic: bool = True
     topology: tuple[str, ...] = ()
     placement: Literal["best_fit", "spread"] = "best_fit"
+    trusted: bool = False
 
 
 class SchedulerSection(Section):

@@ -8,7 +8,15 @@ from pydantic import BaseModel, Field
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.base import Record, ToWorker, WorkerRequest
-from shared.messages.trial_specs import GangMember, PolicyMatch, Signal, SlotKind, TrialSpec
+from shared.messages.trial_specs import (
+    MACHINE_LENGTH,
+    GangMember,
+    Isolation,
+    PolicyMatch,
+    Signal,
+    SlotKind,
+    TrialSpec,
+)
 
 MOST_SAMPLES = 1 << 31
 MOST_STEP_S = 86_400.0
@@ -150,7 +158,7 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     `incarnation` changes with each start of the daemon. `sequence` increases with each set. `epoch` is the highest one seen, stored on disk.
     `trouble`: why the worker cannot start new work, in one sentence. `refused_sets`: desired sets that this daemon refused because the scheduler
     had not signed them or their epoch is not plausible; `refusal`: why it refused the last one. `private_network`: runs here have networks of
-    their own.
+    their own. `machine`: equal for all workers of one host. `isolation_detail`: the limits of the isolation, in one sentence.
     """
 
     IS_TRACED = False
@@ -165,6 +173,9 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     allocations: tuple[ObservedAllocation, ...] = ()
     drained: bool = True
     isolated_user: bool = False
+    machine: str | None = Field(None, max_length=MACHINE_LENGTH)
+    isolation: Isolation = "none"
+    isolation_detail: str = Field("", max_length=200)
     version: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
     trouble: str | None = None

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from shared.ids import PoolName
+from shared.ids import DEFAULT_TENANT, PoolName, TenantId
 from shared.messages.base import Command, Event, Query, Record
 from shared.messages.trial_specs import SlotKind
 from shared.messages.workers import WorkerView
@@ -47,7 +47,10 @@ class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="
 
 
 class PoolRules(Record):
-    """Scheduling rules of a pool: queue order, preemption and placement. The defaults are those of a pool that was not configured."""
+    """Scheduling rules of a pool: queue order, preemption and placement. The defaults are those of a pool that was not configured.
+
+    `trusted`: it serves only `tenant`, and its workers need no sandbox.
+    """
 
     order: Literal["fifo", "priority", "fair_share"] = "fair_share"
     preemption: bool = True
@@ -61,6 +64,8 @@ class PoolRules(Record):
     defragment: bool = False
     topology: tuple[str, ...] = ()
     placement: Literal["best_fit", "spread"] = "best_fit"
+    trusted: bool = False
+    tenant: TenantId = DEFAULT_TENANT
 
 
 class EditPool(Command, owner="scheduler", verb="edit_pool"):
@@ -79,6 +84,7 @@ class PoolView(Record):
     waiting_slots: int
     preemption: bool
     exclusive: bool
+    trusted: bool = False
     max_slots: int | None = None
     rules: PoolRules = PoolRules()
 

@@ -12,6 +12,10 @@ from shared.ids import PoolName, WorkerId
 from shared.messages.base import Record
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
+Isolation = Literal["sandbox", "user", "none"]
+"""The isolation of runs on a worker: a sandbox for each run, one unprivileged system user for all of them, or none."""
+MACHINE_LENGTH = 63
+"""The most characters of a machine id."""
 Thousandths = int
 """Thousandths of one slot. Users read and write fractions such as 0.5."""
 WHOLE_SLOT = 1000

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from shared.ids import PoolName, TenantId, WorkerId
 from shared.messages.allocations import Slot
 from shared.messages.base import Command, Event, Query, Record, WorkerRequest
-from shared.messages.trial_specs import SlotKind
+from shared.messages.trial_specs import Isolation, SlotKind
 
 
 class WorkerJoined(Event, entity="worker", happened="joined", key="worker"):
@@ -106,6 +106,7 @@ class Credentials(BaseModel):
     jwt: str
     nats_url: str
     expires_at: datetime
+    warning: str | None = None
 
 
 class Join(Query[Credentials], owner="scheduler", name="join"):
@@ -118,6 +119,8 @@ class Join(Query[Credentials], owner="scheduler", name="join"):
     address: str
     version: str | None = None
     trouble: str | None = None
+    isolation: Isolation = "none"
+    isolation_detail: str = Field("", max_length=200)
 
 
 class Renew(WorkerRequest[Credentials], owner="scheduler", kind="renew"):
@@ -155,6 +158,9 @@ class WorkerView(Record):
     slot_ids: tuple[int, ...] = ()
     disabled_slots: tuple[int, ...] = ()
     trouble: str | None = None
+    machine: str | None = None
+    isolation: Isolation | None = None
+    isolation_detail: str = ""
     run_slots: tuple[int, ...] = ()
     gangs: int = 0
     tenant: TenantId | None = None

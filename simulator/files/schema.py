@@ -33,6 +33,8 @@ class MachineGroup(Strict):
 
     Attributes:
         is_numbered: False: a single machine named `name`.
+        host: Equal for groups whose machines are workers of one host; an exclusive cluster serves one tenant at a
+            time there.
         labels: Of all of them.
         domains: For a label key, how many consecutive machines share a value: with `{rack: 8}` the first eight
             are labelled `rack=name-1`, the next eight `rack=name-2`.
@@ -43,6 +45,7 @@ class MachineGroup(Strict):
     name: Name = "machine"
     is_numbered: bool = True
     kind: SlotKind | None = None
+    host: Name | None = None
     labels: LabelsOfMachines = Field(default_factory=dict)
     domains: dict[LabelPart, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 

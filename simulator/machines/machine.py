@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from services.scheduler.core.state.desired import DesiredRun
 from services.scheduler.core.state.observed import Observed, ObservedState
 from services.scheduler.core.state.records.run import Run, RunExit
+from services.scheduler.core.state.records.worker import MachineId
 from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.trial_specs import Signal
 from simulator.control.messages import DesiredSet, ObservedSet
@@ -282,6 +283,7 @@ class Machine:
             kind=self.kind.slot_kind,
             slot_ids=tuple(range(self.kind.slots)),
             labels=self.kind.labels,
+            machine=MachineId(self.kind.host) if self.kind.host else None,
             is_empty=not (self._unsent or self._journal)
             and all(local.phase == "exited" for local in self.local.values()),
             allocations=allocations,

@@ -13,13 +13,14 @@ Phase = Literal["preparing", "ready", "running", "stopping", "exited"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The slots and labels of a machine."""
+    """The slots and labels of a machine. `host`: equal for workers of one host; None: it is one by itself."""
 
     name: WorkerId
     pool: PoolName
     slots: int
     slot_kind: SlotKind | None = None
     labels: Labels = ()
+    host: str | None = None
 
 
 @dataclass(slots=True)

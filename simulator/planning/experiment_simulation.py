@@ -192,7 +192,7 @@ def _machines(question: Question) -> list[Kind]:
     """Return the machines, labelled for the runs that are on them now."""
     marks = marks_of(question.background_jobs)
     return [
-        Kind(one.name, one.pool, one.slots, one.slot_kind, _labelled(one, marks.get(one.name, {})))
+        Kind(one.name, one.pool, one.slots, one.slot_kind, _labelled(one, marks.get(one.name, {})), one.host)
         for one in machines_of(question.cluster)
     ]
 

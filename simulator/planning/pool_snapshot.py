@@ -29,7 +29,7 @@ class PoolSnapshot:
 def snapshot_of(outlook: Outlook, provided: ProvidedPool | None, is_whole: bool) -> PoolSnapshot:
     """Return the snapshot. `is_whole`: as if no other work were there. Raises Rejected for a pool without
     machines that could ever accept work."""
-    ready = [one for one in outlook.workers if one.state == "ready" and _slots(one)]
+    ready = [one for one in outlook.workers if one.state == "ready" and _slots(one) and not one.trouble]
     provider = _provider(provided, outlook)
     name = outlook.pool.pool
     if not ready and provider is None:
@@ -62,6 +62,7 @@ def _machine(worker: WorkerView) -> MachineGroup:
         is_numbered=False,
         slots=_slots(worker),
         kind=worker.slot_kind,
+        host=worker.machine,
         labels=worker.labels,
     )
 

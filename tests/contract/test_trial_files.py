@@ -16,6 +16,8 @@ OWN = {
     "journal/journal.py": "the journal",
     "journal/logs.py": "the offsets beside the journal",
     "machine/cgroups.py": "control groups",
+    "machine/isolation.py": "what the worker offers, for `muster status`",
+    "machine/machine_id.py": "/proc",
     "machine/oom_kills.py": "control groups",
     "paths.py": "the daemon's lock",
     "ranks/launch/trial_file.py": "the trial file, before the trial starts",

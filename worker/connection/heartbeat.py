@@ -15,6 +15,8 @@ from shared.runtime.outages import Outages
 from worker.connection.platform_connection import PlatformConnection
 from worker.connection.signed_sets import SignedSets
 from worker.core.desired_set import Workload, is_abandoned, is_orphaned
+from worker.machine.isolation import offered_isolation
+from worker.machine.machine_id import machine_id
 from worker.settings import WorkerSection
 
 EVERY_S = 1.0
@@ -65,6 +67,8 @@ class Heartbeat:
         self._platform = platform
         self._settings = settings
         self._labels = settings.own_labels
+        self._machine = machine_id(settings)
+        self._isolation = offered_isolation(settings)
         self._slots = slots
         self._incarnation = incarnation
         self._is_isolated = is_isolated
@@ -100,6 +104,9 @@ class Heartbeat:
             allocations=runs.observed(),
             drained=runs.is_drained,
             isolated_user=self._is_isolated,
+            machine=self._machine,
+            isolation=self._isolation.kind,
+            isolation_detail=self._isolation.detail,
             labels=self._labels,
             trouble=runs.trouble,
             leaving=self.leaving(),

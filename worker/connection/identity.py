@@ -18,6 +18,7 @@ from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.workers import Credentials, Renew
 from shared.version import platform_version
+from worker.machine.isolation import offered_isolation
 from worker.machine.metadata import AwsMetadata, GcpMetadata
 from worker.settings import WorkerSection
 
@@ -126,6 +127,7 @@ async def _trade(identity: StoredIdentity, settings: WorkerSection, token: str, 
             "this worker has no valid credentials",
             hint="set MUSTER_WORKER__GATEWAY_URL and MUSTER_WORKER__JOIN_TOKEN",
         )
+    offered = offered_isolation(settings)
     body: dict[str, str | None] = {
         "worker": settings.id,
         "user_key": identity.user_key,
@@ -133,6 +135,8 @@ async def _trade(identity: StoredIdentity, settings: WorkerSection, token: str, 
         "address": settings.address,
         "version": platform_version(),
         "trouble": trouble,
+        "isolation": offered.kind,
+        "isolation_detail": offered.detail,
     }
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     url = f"{settings.gateway_url.rstrip('/')}/v1/workers/join"
@@ -156,6 +160,8 @@ async def _trade(identity: StoredIdentity, settings: WorkerSection, token: str, 
         raise refused
     identity.keep(Credentials.model_validate(content))
     _log.info("the worker joined", worker=settings.id, pool=settings.pool)
+    if identity.credentials and identity.credentials.warning:
+        _log.warning("the pool will not use this worker", reason=identity.credentials.warning)
 
 
 async def renew(identity: StoredIdentity, bus: Bus, worker: WorkerId) -> None:

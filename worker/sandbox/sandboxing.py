@@ -70,13 +70,18 @@ def _with_network(needs: SandboxNeeds, network: NetworkAccess) -> SandboxNeeds:
     return replace(needs, network=network.path, resolver=network.resolver)
 
 
+def is_sandboxing(own: WorkerSection) -> bool:
+    """Whether this worker gives runs sandboxes."""
+    return own.sandbox != "none" and os.geteuid() == 0
+
+
 def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
     """Return the sandboxes of this worker; None if it cannot make any, or must not.
 
     Raises:
         Rejected: The range of user ids is invalid.
     """
-    if own.sandbox == "none" or os.geteuid() != 0:
+    if not is_sandboxing(own):
         return None
     # Ranks read files in directories that they may only traverse; a tighter umask would prevent that.
     os.umask(0o022)

@@ -1,5 +1,6 @@
 """The report of `muster status`: parts, workers, memory, problems and warnings."""
 
+import json
 import os
 import shutil
 import time
@@ -16,13 +17,15 @@ from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.host.proportional_memory import pss_bytes, tree
 from deploy.embedded.services import load_report
 from deploy.embedded.state import Part, State, load_state
-from deploy.embedded.supervision.orphan_processes import find_workers
+from deploy.embedded.supervision.orphan_processes import WORKERS_FOLDER, find_workers
 from shared.messages.health import PROCESS, CheckResult, HealthReport
 
 ROOM_BYTES = 64 * 1024 * 1024
+ISOLATION_FILE = "isolation.json"
+"""Written by each worker into its directory."""
 FAILING = "failing"
 """The state of a part that runs but fails."""
-ISOLATION_WARNING = "trials run as the same user as their worker and are not isolated from it: use this platform for one trusted tenant only"
+ISOLATION_WARNING = "trials run as the same user as their worker and are not isolated from it: the pools of these workers serve one trusted tenant only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,16 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class PoolIsolation:
+    """The isolation of runs on workers of a pool: `sandbox`, `user` or `none`, and its limits."""
+
+    pool: str
+    isolation: str
+    detail: str
+    workers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A report on the platform.
 
@@ -64,6 +77,7 @@ class Report:
         phase: the current phase.
         platform_pss_bytes: memory of supervisor, servers and services.
         workers_pss_bytes: memory of workers, warm parents and ranks.
+        isolation: the isolation of runs on the workers, for each pool.
         problems: current problems: a full disk, parts that do not run or fail, and failing health checks of services.
     """
 
@@ -79,6 +93,7 @@ class Report:
     workers_pss_bytes: int
     warnings: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
+    isolation: tuple[PoolIsolation, ...] = ()
 
     @property
     def health(self) -> Literal["ok", "degraded", "stopped"]:
@@ -122,8 +137,9 @@ def collect_report(home: Path) -> Report:
             if running
             else ()
         ),
+        isolation=(isolation := _load_isolation(home, [line.name for line in workers])),
         warnings=(
-            *(() if all(_is_isolating(line.pid) for line in workers) else (ISOLATION_WARNING,)),
+            *((ISOLATION_WARNING,) if any(one.isolation == "none" for one in isolation) else ()),
             *(warning for report in reports.values() if report for warning in report.warnings),
         ),
     )
@@ -229,15 +245,14 @@ def _worker_lines(home: Path) -> tuple[ProcessRow, ...]:
     return tuple(lines)
 
 
-def _is_isolating(pid: int | None) -> bool:
-    """Whether a worker runs trials as another user."""
-    with suppress(OSError):
-        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        return any(
-            variable.startswith(b"MUSTER_WORKER__USER=") and not variable.endswith(b"=")
-            for variable in variables
-        )
-    return False
+def _load_isolation(home: Path, workers: Sequence[str]) -> tuple[PoolIsolation, ...]:
+    """Return what the workers wrote when they started."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for worker in workers:
+        with suppress(OSError, ValueError):
+            written = json.loads((home / WORKERS_FOLDER / worker / ISOLATION_FILE).read_text())
+            found.setdefault((written["pool"], written["kind"], written["detail"]), []).append(worker)
+    return tuple(PoolIsolation(*key, tuple(names)) for key, names in sorted(found.items()))
 
 
 def _pids(process: ProcessId | None) -> set[int]:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from deploy.embedded.status.report import ProcessRow, Report
+from deploy.embedded.status.report import PoolIsolation, ProcessRow, Report
 
 _STATE_STYLES = {"running": "green", "external": "green", "stopped": "dim", "failing": "red"}
 
@@ -32,12 +32,19 @@ def print_report(report: Report) -> None:
             f"workers with warm parents {_mebibytes(report.workers_pss_bytes)}",
             soft_wrap=True,
         )
+    for one in report.isolation:
+        console.print(f"isolation in pool {one.pool}: {escape(_isolation(one))}", soft_wrap=True)
     for part in report.parts:
         if part.restarted_for:
             up = f"{_duration(part.uptime_s)} ago" if part.uptime_s is not None else "last"
             console.print(f"{part.name} was restarted {up}: {part.restarted_for}", soft_wrap=True)
     for warning in report.warnings:
         console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
+
+
+def _isolation(one: PoolIsolation) -> str:
+    workers = "1 worker" if len(one.workers) == 1 else f"{len(one.workers)} workers"
+    return f"{one.isolation}, {one.detail} ({workers})"
 
 
 def _table(lines: tuple[ProcessRow, ...]) -> Table:

@@ -441,6 +441,15 @@ class Worker(Resource):
     isolated_user: bool = Field(
         description="False if trials run as the worker's own user; such a worker must serve one trusted tenant only."
     )
+    machine: str | None = Field(
+        default=None,
+        description="Equal for all workers of one host. Exclusive pools serve one tenant at a time on a host. Null: not reported.",
+    )
+    isolation: str | None = Field(
+        default=None,
+        description="Isolation of runs on the worker: sandbox, user (one system user for all runs) or none. Null: not reported yet.",
+    )
+    isolation_detail: str = Field(default="", description="Limits of the isolation.")
     last_heartbeat_at: datetime
     labels: dict[str, str] = Field(
         default={}, description="Labels from its configuration, such as `rack`: `r7`."
@@ -933,6 +942,14 @@ class Health(Resource):
     version: str
 
 
+class Isolation(StrEnum):
+    """The isolation of runs on a worker: a sandbox for each run, one system user for all of them, or none."""
+
+    SANDBOX = "sandbox"
+    USER = "user"
+    NONE = "none"
+
+
 class JoinToken(Resource):
     """A join token. It is shown only once."""
 
@@ -948,6 +965,7 @@ class WorkerCredentials(Resource):
     jwt: str
     nats_url: str
     expires_at: datetime
+    warning: str | None = Field(default=None, description="Why the pool will not use the worker.")
 
 
 class LineageKind(StrEnum):
@@ -1584,6 +1602,14 @@ class PoolRules(Resource):
     placement: PoolPlacement = Field(
         default=PoolPlacement.BEST_FIT,
         description="How the scheduler chooses among machines with enough free slots.",
+    )
+    trusted: bool = Field(
+        default=False,
+        description="The pool serves one tenant only, and its workers need no sandbox. A pool that is not trusted does not use workers that cannot isolate runs.",
+    )
+    tenant: UUID | None = Field(
+        default=None,
+        description="Id of the only tenant of a trusted pool. Null: the pool serves all tenants.",
     )
 
 

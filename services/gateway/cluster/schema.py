@@ -32,6 +32,15 @@ class Worker(Resource):
     isolated_user: bool = Field(
         description="False if trials run as the worker's own user; such a worker must serve one trusted tenant only."
     )
+    machine: str | None = Field(
+        default=None,
+        description="Equal for all workers of one host. Exclusive pools serve one tenant at a time on a host. Null: not reported.",
+    )
+    isolation: str | None = Field(
+        default=None,
+        description="Isolation of runs on the worker: sandbox, user (one system user for all runs) or none. Null: not reported yet.",
+    )
+    isolation_detail: str = Field(default="", description="Limits of the isolation.")
     last_heartbeat_at: datetime
     labels: dict[str, str] = Field(
         default={}, description="Labels from its configuration, such as `rack`: `r7`."
@@ -62,6 +71,8 @@ class ListWorkersRequest(ListRequest):
             "used_slots",
             "slot_kind",
             "isolated_user",
+            "machine",
+            "isolation",
             "last_heartbeat_at",
             "labels",
             "trouble",

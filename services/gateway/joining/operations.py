@@ -45,6 +45,8 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
         address=request.address,
         version=request.version,
         trouble=request.trouble,
+        isolation=request.isolation.value,
+        isolation_detail=request.isolation_detail,
     )
     try:
         found = await call.ask_for_change(question)
@@ -55,7 +57,11 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
             ) from error
         raise
     return WorkerCredentials(
-        worker=found.worker, jwt=found.jwt, nats_url=found.nats_url, expires_at=found.expires_at
+        worker=found.worker,
+        jwt=found.jwt,
+        nats_url=found.nats_url,
+        expires_at=found.expires_at,
+        warning=found.warning,
     )
 
 

@@ -1,11 +1,20 @@
 """API schema of join tokens and of workers that join a pool."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
 from services.gateway.platform.schema import Request, Resource
+
+
+class Isolation(StrEnum):
+    """The isolation of runs on a worker: a sandbox for each run, one system user for all of them, or none."""
+
+    SANDBOX = "sandbox"
+    USER = "user"
+    NONE = "none"
 
 
 class IssueJoinTokenRequest(Request):
@@ -44,6 +53,13 @@ class JoinWorkerRequest(Request):
             description="Why the machine cannot serve as a worker. The provisioner is notified, and the request is refused.",
         ),
     ] = None
+    isolation: Annotated[
+        Isolation,
+        Field(
+            description="Isolation of runs on the machine. A pool that is not trusted does not use a machine without isolation."
+        ),
+    ] = Isolation.NONE
+    isolation_detail: Annotated[str, Field(max_length=200, description="Limits of the isolation.")] = ""
     identity_document: Annotated[
         str | None,
         Field(
@@ -67,3 +83,4 @@ class WorkerCredentials(Resource):
     jwt: str
     nats_url: str
     expires_at: datetime
+    warning: str | None = Field(default=None, description="Why the pool will not use the worker.")

@@ -1,7 +1,7 @@
 """Renders the scheduler's view of a pool as an API resource."""
 
 from services.gateway.pools import schema as pools
-from shared.messages.pools import PoolView
+from shared.messages.pools import PoolRules, PoolView
 
 
 def render_pool(view: PoolView) -> pools.Pool:
@@ -15,5 +15,10 @@ def render_pool(view: PoolView) -> pools.Pool:
         preemption=view.preemption,
         exclusive=view.exclusive,
         max_slots=view.max_slots,
-        rules=pools.PoolRules.model_validate(view.rules.model_dump()),
+        rules=_render_rules(view.rules),
     )
+
+
+def _render_rules(rules: PoolRules) -> pools.PoolRules:
+    rendered = pools.PoolRules.model_validate(rules.model_dump())
+    return rendered if rules.trusted else rendered.model_copy(update={"tenant": None})

@@ -63,6 +63,14 @@ class PoolRules(Resource):
         default=PoolPlacement.BEST_FIT,
         description="How the scheduler chooses among machines with enough free slots.",
     )
+    trusted: bool = Field(
+        default=False,
+        description="The pool serves one tenant only, and its workers need no sandbox. A pool that is not trusted does not use workers that cannot isolate runs.",
+    )
+    tenant: UUID | None = Field(
+        default=None,
+        description="Id of the only tenant of a trusted pool. Null: the pool serves all tenants.",
+    )
 
 
 class Pool(Resource):
@@ -126,6 +134,13 @@ class EditPoolRequest(Request):
     quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
     no_quantum: bool = Field(default=False, description="True removes `quantum_s`.")
     defragment: bool | None = None
+    trusted: bool | None = Field(
+        default=None, description="True: the pool serves one tenant only, and its workers need no sandbox."
+    )
+    tenant: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
+        default=None,
+        description="Name of the only tenant of a trusted pool. Default: the tenant `default`, or the one set before.",
+    )
 
 
 class Limit(Resource):

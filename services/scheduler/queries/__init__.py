@@ -155,8 +155,15 @@ class Queries:
             labels=dict(worker.labels),
             slot_ids=worker.slot_ids,
             disabled_slots=tuple(sorted(worker.disabled)),
-            trouble=None if is_lost else worker.trouble,
+            trouble=None if is_lost else worker.trouble or self._refusal_of(worker),
+            machine=worker.machine,
+            isolation=worker.isolation,
+            isolation_detail=worker.isolation_detail,
         )
+
+    def _refusal_of(self, worker: Worker) -> str | None:
+        pool = self.cycle.cluster.pools.get(worker.pool)
+        return pool.policy.refusal_of(worker) if pool else None
 
 
 def _is_present(worker: Worker, pool: Pool) -> bool:
@@ -177,6 +184,7 @@ def pool_view(cluster: Cluster, pool: Pool) -> PoolView:
         waiting_slots=pool.waiting_slots,
         preemption=pool.policy.preemption,
         exclusive=pool.policy.exclusive,
+        trusted=pool.policy.trusted,
         max_slots=pool.policy.max_slots,
         rules=rules_of(pool.policy),
     )

@@ -1,6 +1,7 @@
 """Checks whether a request could ever be placed. The gateway asks before it accepts an experiment."""
 
 from services.scheduler.core.explaining.submission_warnings import lending_warnings, warnings_of
+from services.scheduler.core.explaining.wait_reasons import other_tenant_text
 from services.scheduler.core.planning.max_capacity import ReachableSlots, reach_of
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import open_pools
@@ -36,6 +37,13 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
             f"pool {query.pool} does not exist",
             "resources.resource_pool",
             f"choose one of {known}" if known else None,
+        )
+    if pool.policy.only_tenant not in (None, tenant):
+        raise Rejected(
+            "pool_serves_other_tenant",
+            other_tenant_text(query.pool),
+            "resources.resource_pool",
+            "choose another pool",
         )
     where = where_of(query.required_labels, query.preferred_labels, query.excluded_workers)
     needs = SlotNeeds(query.min_slots, query.max_slots, query.kind, query.single_node, where=where)

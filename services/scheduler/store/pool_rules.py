@@ -23,6 +23,8 @@ def with_rules(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
         defragment=rules.defragment,
         topology=rules.topology,
         placement=rules.placement,
+        trusted=rules.trusted,
+        tenant=rules.tenant,
     )
 
 
@@ -41,4 +43,6 @@ def rules_of(policy: PoolPolicy) -> PoolRules:
         defragment=policy.defragment,
         topology=policy.topology,
         placement=policy.placement,
+        trusted=policy.trusted,
+        tenant=policy.tenant,
     )

@@ -32,6 +32,7 @@ from services.scheduler.core.state.observed import (
 )
 from services.scheduler.core.state.records.labels import labels_of
 from services.scheduler.core.state.records.run import RunExit
+from services.scheduler.core.state.records.worker import MachineId
 from services.scheduler.cycle import Cycle
 from services.scheduler.workers.desired_state import DesiredStateSender
 from shared.bus import Bus, RequestContext
@@ -192,6 +193,9 @@ def _state_of(observed: ObservedSet) -> ObservedState:
         address=observed.address,
         labels=labels_of(labels)[:MOST_LABELS],
         is_isolated=observed.isolated_user,
+        machine=MachineId(observed.machine) if observed.machine else None,
+        isolation=observed.isolation,
+        isolation_detail=observed.isolation_detail,
         is_empty=observed.drained and all(allocation.exit is not None for allocation in allocations),
         trouble=observed.trouble,
         leaving=ReclaimNotice(observed.leaving.in_s) if observed.leaving else None,

@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.reducers.workers import on_joined
-from services.scheduler.core.state.records.worker import Liveness
+from services.scheduler.core.state.records.worker import Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.workers import (
     Joined,
@@ -92,7 +92,14 @@ class Joining:
         if misfit is not None:
             raise misfit
         self.cycle.push(lambda cycle: cycle.cluster.apply(on_joined(cycle.cluster, query.worker, query.pool)))
-        return self._credentials(query.worker, query.user_key, now)
+        credentials = self._credentials(query.worker, query.user_key, now)
+        return credentials.model_copy(update={"warning": self._refusal_of(query)})
+
+    def _refusal_of(self, query: Join) -> str | None:
+        """Return why the pool will not use the worker."""
+        pool = self.cycle.cluster.pools.get(query.pool)
+        isolation = {"isolation": query.isolation, "isolation_detail": query.isolation_detail}
+        return pool.policy.refusal_of(Worker(query.worker, query.pool, **isolation)) if pool else None  # type: ignore[arg-type]
 
     async def _register(self, connection: AsyncConnection, query: Join, now: datetime) -> None:
         is_alive = self._is_alive(query.worker)

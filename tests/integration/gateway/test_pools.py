@@ -51,7 +51,25 @@ async def test_rules_are_changed_one_by_one_and_shown_as_they_stand(
     message = await others.buses["admin"].jetstream.get_last_msg("CMD", EditPool.subject())
     assert (message.headers or {})["Muster-Tenant"] == str(SITE)
     others.say(GetCluster, ruled(**wanted.model_dump()))
-    assert (await asking).json()["rules"] == wanted.model_dump(mode="json")
+    assert (await asking).json()["rules"] == {**wanted.model_dump(mode="json"), "tenant": None}
+
+
+async def test_a_trusted_pool_shows_its_only_tenant(api: httpx.AsyncClient, others: Others) -> None:
+    others.say(GetCluster, ruled())
+    refused = await api.patch("/v1/pools/default", json={"tenant": "default"})
+    assert refused.status_code == 422 and "only a trusted pool" in refused.json()["detail"]
+    changes = {"trusted": True, "tenant": "default"}
+    asking = asyncio.create_task(api.patch("/v1/pools/default", json=changes))
+    wanted = plain_rules(trusted=True)
+
+    async def is_sent() -> bool:
+        command = await next_command(others, EditPool)
+        return isinstance(command, EditPool) and command.rules == wanted
+
+    await eventually(is_sent)
+    others.say(GetCluster, ruled(trusted=True))
+    rules = (await asking).json()["rules"]
+    assert rules["trusted"] and rules["tenant"] == str(DEFAULT_TENANT)
 
 
 @pytest.mark.parametrize(

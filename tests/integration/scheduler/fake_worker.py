@@ -13,7 +13,7 @@ from shared.clock import SystemClock
 from shared.errors import MusterError
 from shared.ids import PoolName, WorkerId, new_id
 from shared.messages.allocations import DesiredSet, ObservedAllocation, ObservedSet, Slot
-from shared.messages.trial_specs import Signal
+from shared.messages.trial_specs import Isolation, Signal
 
 CLOCK = SystemClock()
 POOL = PoolName("default")
@@ -30,6 +30,9 @@ class FakeWorker:
     heartbeat_s: float = 0.5
     starts: bool = True
     labels: dict[str, str] = field(default_factory=dict)
+    machine: str | None = None
+    isolation: Isolation = "sandbox"
+    warning: str | None = None
     incarnation: UUID = field(default_factory=lambda: new_id(CLOCK))
     sequence: int = 0
     epoch: int = 0
@@ -37,6 +40,7 @@ class FakeWorker:
     started: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     last_set: DesiredSet | None = None
+    tenant_of: dict[UUID, UUID] = field(default_factory=dict)
     _beating: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
@@ -79,6 +83,11 @@ class FakeWorker:
         return found[-1] if found else None
 
     @property
+    def tenants(self) -> set[UUID]:
+        """The tenants whose runs it has, ended ones included: their slots are not free yet."""
+        return {self.tenant_of[allocation] for allocation in self.has}
+
+    @property
     def _trials(self) -> dict[UUID, UUID]:
         found: dict[UUID, UUID] = self.__dict__.setdefault("trials", {})
         return found
@@ -101,6 +110,7 @@ class FakeWorker:
             if observed is None:
                 assert allocation.spec is not None, "a new allocation comes with its spec"
                 self._trials[allocation_id] = allocation.trial_id
+                self.tenant_of[allocation_id] = allocation.tenant
                 self.started.append(allocation.token)
                 observed = ObservedAllocation(
                     allocation_id=allocation_id,
@@ -126,6 +136,9 @@ class FakeWorker:
             slots=tuple(Slot(id=number, kind="cpu") for number in range(self.slots)),
             allocations=tuple(self.has.values()),
             labels=self.labels,
+            machine=self.machine,
+            isolation=self.isolation,
+            isolation_detail="network namespaces: no" if self.isolation == "none" else "",
         )
 
     async def _beat(self) -> None:

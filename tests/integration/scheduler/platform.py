@@ -29,7 +29,7 @@ from shared.ids import (
 )
 from shared.messages.base import Command, Event, Query
 from shared.messages.experiments import TrialRequested
-from shared.messages.trial_specs import DesiredState, QueueShare, Slots, TrialSpec
+from shared.messages.trial_specs import DesiredState, Isolation, QueueShare, Slots, TrialSpec
 from shared.messages.workers import Credentials, IssueJoin, Join
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
 from tests.integration.servers import Servers, TestDatabase
@@ -100,7 +100,13 @@ class Platform:
 
     @asynccontextmanager
     async def worker(
-        self, name: str, slots: int = 1, pool: PoolName = POOL, labels: dict[str, str] | None = None
+        self,
+        name: str,
+        slots: int = 1,
+        pool: PoolName = POOL,
+        labels: dict[str, str] | None = None,
+        machine: str | None = None,
+        isolation: Isolation = "sandbox",
     ) -> AsyncIterator[FakeWorker]:
         """A worker that has joined and beats."""
         await eventually(self.is_led)
@@ -113,12 +119,16 @@ class Platform:
             user_key=public_key(seed),
             pool=pool,
             address="127.0.0.1",
+            isolation=isolation,
         )
         given: Credentials = await self.insist(join)
         path = self.servers.root / f"{name}-{self._seeds}.creds"
         path.write_text(credentials_text(given.jwt, seed))
         bus = await Bus.connect(given.nats_url, name, path)
-        fake = FakeWorker(WorkerId(name), bus, slots, labels=labels or {})
+        fake = FakeWorker(
+            WorkerId(name), bus, slots, labels=labels or {}, machine=machine, isolation=isolation
+        )
+        fake.warning = given.warning
         await fake.begin()
         try:
             yield fake
@@ -165,6 +175,7 @@ class Platform:
         experiment: UUID | None = None,
         request: int = 1,
         decide_at: float | None = None,
+        tenant: TenantId = DEFAULT_TENANT,
         **spec: Any,
     ) -> None:
         named = ("required_labels", "preferred_labels", "excluded_workers", "single_node")
@@ -189,7 +200,8 @@ class Platform:
                     share=share,
                     **spec,
                 ),
-            )
+            ),
+            tenant,
         )
 
     def told(self, kind: type[E], trial: UUID | None = None) -> list[E]:

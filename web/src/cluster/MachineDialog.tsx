@@ -10,7 +10,7 @@ import { Draining } from "./Draining";
 import { Slot, describe } from "./MachineTile";
 import css from "./Map.module.css";
 import type { QueueEntry, Worker } from "./data";
-import { cellsOf, type Cell } from "./slots";
+import { cellsOf, isolationOf, type Cell } from "./slots";
 
 interface MachineDialogProps {
   worker: Worker;
@@ -41,8 +41,16 @@ export function MachineDialog({ worker, slotUse, colours, onClose }: MachineDial
         <dd>
           <Time at={worker.last_heartbeat_at} />
         </dd>
-        <dt>Trials run as</dt>
-        <dd>{worker.isolated_user ? "separate system users" : "the worker's own system user; for a single trusted tenant only"}</dd>
+        <dt>Isolation</dt>
+        <dd>{isolationOf(worker)}</dd>
+        {worker.machine && (
+          <>
+            <dt>Host</dt>
+            <dd>
+              <code>{worker.machine}</code>
+            </dd>
+          </>
+        )}
         {Object.keys(worker.labels ?? {}).length > 0 && (
           <>
             <dt>Labels</dt>

@@ -22,6 +22,7 @@ export function PoolCard({ pool, workers, slotUse, colours, onOpen }: PoolCardPr
     pool.rules.preemption && "preempts",
     pool.rules.elastic && "elastic trials use idle slots",
     pool.exclusive && "one tenant per machine at a time",
+    pool.rules.trusted && "one trusted tenant only",
   ].filter(Boolean);
   const share = pool.slots ? pool.used_slots / pool.slots : 0;
   return (

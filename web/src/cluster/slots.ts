@@ -66,3 +66,16 @@ export function countCells(cells: readonly Cell[]): Record<Cell["kind"], number>
   for (const cell of cells) counts[cell.kind] += 1;
   return counts;
 }
+
+const ISOLATION: Record<string, string> = {
+  sandbox: "a sandbox for each run",
+  user: "one unprivileged system user for all runs",
+  none: "none: for a single trusted tenant only",
+};
+
+/** Describes the isolation of runs on a worker. */
+export function isolationOf(worker: Worker): string {
+  if (!worker.isolation) return "not reported yet";
+  const kind = ISOLATION[worker.isolation] ?? worker.isolation;
+  return worker.isolation_detail ? `${kind} (${worker.isolation_detail})` : kind;
+}

@@ -65,6 +65,17 @@ Topology = Annotated[
         help=f"Label keys from narrow to wide, such as rack,zone: a gang is placed within one domain; {NONE} for anywhere.",
     ),
 ]
+Trusted = Annotated[
+    bool | None,
+    typer.Option(
+        "--trusted/--no-trusted",
+        help="Serve one tenant only, also on workers without a sandbox.",
+    ),
+]
+Tenant = Annotated[
+    str | None,
+    typer.Option("--tenant", help="Name of the only tenant of a trusted pool; by default `default`."),
+]
 Placement = Annotated[
     Literal["best_fit", "spread"] | None,
     typer.Option("--placement", help="Place runs on the fullest machine that fits, or on the emptiest."),

@@ -57,6 +57,8 @@ def set_pool(
     quantum: options.Quantum = None,
     topology: options.Topology = None,
     placement: options.Placement = None,
+    trusted: options.Trusted = None,
+    tenant: options.Tenant = None,
 ) -> None:
     """Change a pool's rules; they apply to waiting and running trials immediately."""
     from muster.client import connect
@@ -80,6 +82,8 @@ def set_pool(
             topology=() if topology in (None, NONE) else [key.strip() for key in topology.split(",")],
             no_topology=topology == NONE,
             placement=placement,
+            trusted=trusted,
+            tenant=tenant,
         )
     emit(found, lambda: facts(_facts(found)))
 
@@ -217,6 +221,7 @@ def _facts(found: "Pool") -> list[tuple[str, object]]:
         ("workers", found.workers),
         ("waiting", f"{found.waiting_slots} slots"),
         ("exclusive", found.exclusive),
+        ("tenants", f"only {rules.tenant} (trusted)" if rules.trusted else "all"),
         ("order", rules.order),
         ("preemption", rules.preemption),
         ("elastic", rules.elastic),

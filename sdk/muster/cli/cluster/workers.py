@@ -43,7 +43,18 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
 
     with connect() as client:
         found = client.cluster.workers(pool, filter=filter_ or "", sort=sort or "").all()
-    columns = ("worker", "pool", "state", ">slots", ">used", "kind", "isolated", "heartbeat", "labels")
+    columns = (
+        "worker",
+        "pool",
+        "state",
+        ">slots",
+        ">used",
+        "kind",
+        "isolation",
+        "machine",
+        "heartbeat",
+        "labels",
+    )
     rows = (
         (
             one.id,
@@ -52,7 +63,8 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
             one.slots if not one.disabled_slots else f"{one.slots}, {len(one.disabled_slots)} off",
             one.used_slots,
             one.slot_kind,
-            one.isolated_user,
+            one.isolation,
+            one.machine,
             one.last_heartbeat_at,
             ",".join(f"{key}={value}" for key, value in sorted(one.labels.items())),
         )

@@ -66,7 +66,7 @@ class Cluster(HandwrittenCluster):
 
         Args:
             filter: An expression over `id`, `pool`, `state`, `slots`, `used_slots`, `slot_kind`, `isolated_user`,
-                `last_heartbeat_at`, `labels.WORD`, `trouble`.
+                `machine`, `isolation`, `last_heartbeat_at`, `labels.WORD`, `trouble`.
             sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
@@ -190,6 +190,8 @@ class Cluster(HandwrittenCluster):
         quantum_s: float | None = None,
         no_quantum: bool = False,
         defragment: bool | None = None,
+        trusted: bool | None = None,
+        tenant: Reference | None = None,
     ) -> models.Pool:
         """Change a pool's rules for queue order, preemption and placement. They apply at once to waiting and running work.
 
@@ -200,6 +202,8 @@ class Cluster(HandwrittenCluster):
             placement: One of best_fit or spread.
             no_max_preemptions: True removes `max_preemptions`.
             no_quantum: True removes `quantum_s`.
+            trusted: True: the pool serves one tenant only, and its workers need no sandbox.
+            tenant: Name of the only tenant of a trusted pool. Default: the tenant `default`, or the one set before.
         """
         return self._transport.patch(
             models.Pool,
@@ -221,6 +225,8 @@ class Cluster(HandwrittenCluster):
                 quantum_s=quantum_s,
                 no_quantum=no_quantum or None,
                 defragment=defragment,
+                trusted=trusted,
+                tenant=text(tenant),
             ),
         )
 

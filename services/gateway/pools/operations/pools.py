@@ -15,7 +15,8 @@ from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.pools.find import view_of
 from services.gateway.pools.render import render_pool
 from services.gateway.pools.schema import EditPoolRequest, ListPoolsRequest, Pool, PoolPage, PoolRequest
-from shared.ids import SITE, new_id
+from services.gateway.tenants.find import named_tenant
+from shared.ids import SITE, TenantId, new_id
 from shared.messages.pools import ClusterView, EditPool, PoolRules
 
 _REMOVALS = {
@@ -62,7 +63,8 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     """Change a pool's rules for queue order, preemption and placement. They apply at once to waiting and running work."""
     before = await view_of(call, request.pool)
     check_unchanged(call, render_pool(before))
-    rules = _changed(before.rules, request)
+    tenant = (await named_tenant(call, request.tenant))[0] if request.tenant else None
+    rules = _changed(before.rules, request, tenant)
     call.set_audit_fields(before=render_pool(before), entity=f"pool/{before.pool}")
     command = EditPool(operation_id=new_id(call.dependencies.clock), pool=before.pool, rules=rules)
     async with call.site_transaction() as unit:
@@ -81,8 +83,17 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     return found
 
 
-def _changed(before: PoolRules, request: EditPoolRequest) -> PoolRules:
+def _changed(before: PoolRules, request: EditPoolRequest, tenant: TenantId | None) -> PoolRules:
     given: dict[str, object] = request.model_dump(exclude={"pool"}, exclude_defaults=True)
+    if tenant is not None:
+        given["tenant"] = tenant
+        if not (before.trusted if request.trusted is None else request.trusted):
+            raise Rejected(
+                "invalid_request",
+                f"pool {request.pool} serves all tenants; only a trusted pool serves a single one",
+                "tenant",
+                "set `trusted` too",
+            )
     if not given:
         raise Rejected("invalid_request", "the request changes nothing", hint="set at least one rule")
     for removal, rule in _REMOVALS.items():

@@ -9,12 +9,14 @@ from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.planning.max_capacity import reach_of
 from services.scheduler.core.planning.quotas import Limit, limit_of
 from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import ask_of, milliseconds
 from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.records.slots import stored
 from services.scheduler.core.state.records.trial import RequestState, Trial
+from shared.ids import PoolName
 
 Facts = dict[str, int | float | str]
 _NAMED = 3
@@ -88,6 +90,7 @@ def _refusal(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, bef
             | "tenant_quota"
             | "workspace_budget"
             | "tenant_budget"
+            | "other_tenant"
         ):
             return _limited(pool, trial, reason, facts)
         case "preempting":
@@ -102,6 +105,12 @@ def _refusal(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, bef
 def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> WaitExplanation:
     held, name = facts["experiment_slots"], pool.policy.name
     match limit:
+        case "other_tenant":
+            return WaitExplanation(
+                "pool_serves_other_tenant",
+                f"{other_tenant_text(name)}; move its experiment to another pool",
+                facts,
+            )
         case "max_slots":
             most = facts["max_slots"]
             message = f"its experiment holds {held} of the {_count(most, 'slot')} that max_slots allows"
@@ -120,6 +129,11 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> WaitExplan
             return WaitExplanation(f"{limit}_reached", message, facts)
         case "workspace_budget" | "tenant_budget":
             return _spent(pool, trial, limit.removesuffix("_budget"), facts)
+
+
+def other_tenant_text(pool: PoolName) -> str:
+    """Return why a pool serves only one tenant."""
+    return f"pool {pool} serves one trusted tenant only, which is not yours"
 
 
 def _spent(pool: Pool, trial: Trial, whose: str, facts: Facts) -> WaitExplanation:
@@ -181,8 +195,31 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> WaitExplanation:
     foreign = facts["slots_of_other_tenants"]
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
-    message += _of_bookings(facts) + _of_time_slices(pool, facts) + _of_closed(facts) + _of_money(facts)
+    message += (
+        _of_machines(facts)
+        + _of_bookings(facts)
+        + _of_time_slices(pool, facts)
+        + _of_closed(facts)
+        + _of_money(facts)
+    )
     return WaitExplanation("waiting_for_slots", message, facts)
+
+
+def _of_machines(facts: Facts) -> str:
+    if "unshared_slots" not in facts:
+        return ""
+    number = facts["unshared_slots"]
+    where = f"on machine {facts['unshared_machines']}, which serves another tenant"
+    return f"; {_count(number, 'free slot')} {'is' if number == 1 else 'are'} {where}"
+
+
+def _unshared(cluster: Cluster, pool: Pool, ask: PlacementRequest) -> Facts:
+    """Return the free slots that the request cannot use because their machines serve another tenant."""
+    slots, workers = pool.capacity.foreign_free(ask)
+    if not slots:
+        return {}
+    machines = sorted({cluster.workers[name].machine or name for name in workers})
+    return {"unshared_slots": slots, "unshared_machines": ", ".join(machines[:_NAMED])}
 
 
 def _of_bookings(facts: Facts) -> str:
@@ -254,6 +291,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         "slots_of_other_tenants": _held_by_others(pool, trial),
     }
     facts |= _closed(cluster, pool)
+    facts |= _unshared(cluster, pool, ask)
     facts |= _booked(cluster, pool, trial)
     if pool.policy.provider_fault is not None:
         facts["provider_fault"] = pool.policy.provider_fault
@@ -293,8 +331,9 @@ def _closed(cluster: Cluster, pool: Pool) -> Facts:
         facts["draining_slots"] = sum(len(worker.slot_ids) for worker in drained)
         facts["draining_workers"] = ", ".join(sorted(worker.id for worker in drained)[:_NAMED])
     if troubled:
+        reasons = (worker.trouble or pool.policy.refusal_of(worker) or "" for worker in troubled)
         facts["troubled_slots"] = sum(len(worker.slot_ids) for worker in troubled)
-        facts["trouble"] = "; ".join(sorted(worker.trouble or "" for worker in troubled)[:_NAMED])
+        facts["trouble"] = "; ".join(sorted(reasons)[:_NAMED])
     return facts
 
 

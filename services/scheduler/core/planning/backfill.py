@@ -31,12 +31,15 @@ class QueueHead:
         self.reserved = BackfillReservation(trial, workers)
         self.priority = line.leaf.priority
         spots = [(worker, pool.capacity.get(worker)) for worker in workers]
+        kept = _with_machines(pool, line.ask, workers)
         self._withheld = tuple(
-            (worker, spot.free) for worker, spot in spots if spot and (spot.free or spot.shared_slots)
+            (worker, spot.free)
+            for worker in kept
+            if (spot := pool.capacity.get(worker)) and (spot.free or spot.shared_slots)
         )
         pool.capacity.withhold(self._withheld)
         if pool.later is not None:
-            later = ((worker, pool.later.get(worker)) for worker in workers)
+            later = ((worker, pool.later.get(worker)) for worker in kept)
             self._later_withheld = tuple((worker, spot.free) for worker, spot in later if spot)
             pool.later.withhold(self._later_withheld)
         return min(
@@ -79,6 +82,17 @@ def choose_reserved(pool: Pool, ask: PlacementRequest, slots: int, trial: TrialI
         if slots <= 0:
             break
     return tuple(chosen)
+
+
+def _with_machines(pool: Pool, ask: PlacementRequest, workers: tuple[WorkerId, ...]) -> tuple[WorkerId, ...]:
+    """Return the workers, and the others of their machines that another tenant could take: its runs there would
+    keep the request waiting."""
+    found = dict.fromkeys(workers)
+    for worker in workers:
+        spot = pool.capacity.get(worker)
+        if spot is not None and spot.owner != ask.tenant:
+            found |= dict.fromkeys(pool.capacity.on_machine(worker))
+    return tuple(found)
 
 
 def _soonest(pool: Pool, ask: PlacementRequest) -> Iterator[tuple[WorkerId, WorkerCapacity]]:

@@ -11,9 +11,9 @@ from services.scheduler.core.planning.elastic.extra_slots import Resize
 from services.scheduler.core.planning.pool_plan import PoolPlan
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.placement.capacity import Placement
-from services.scheduler.core.state.indexes.pool import BackfillReservation
+from services.scheduler.core.state.indexes.pool import BackfillReservation, Pool
 from services.scheduler.core.state.machine_refresh import refresh
-from shared.ids import PoolName, TrialId
+from shared.ids import PoolName, TenantId, TrialId, WorkerId
 
 __all__ = ["Demand", "Grant", "Placement", "SchedulingPlan", "Preempt", "plan"]
 
@@ -53,17 +53,20 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
     refusals: dict[TrialId, WaitReason] = {}
     reserved: dict[PoolName, BackfillReservation | None] = {}
     more_expired: set[PoolName] = set()
+    served: dict[WorkerId, TenantId] = {}
     for name in sorted(pools):
         pool = cluster.pools.get(name)
         if pool is None or pool.silent_workers:
             continue
         with pool.tentative():
+            _claim_machines(pool, served)
             planned = PoolPlan(cluster, pool)
             planned.serve()
             demand[name] = planned.demand()
             planned.distribute_extra_slots()
             if is_carried_out:
                 planned.keep_granted()
+        served |= _served_elsewhere(cluster, planned)
         grants += planned.grants
         signals += planned.signals
         resizes += planned.resizes
@@ -74,3 +77,23 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
     return SchedulingPlan(
         tuple(grants), tuple(signals), demand, refusals, reserved, tuple(resizes), frozenset(more_expired)
     )
+
+
+def _served_elsewhere(cluster: Cluster, planned: PoolPlan) -> dict[WorkerId, TenantId]:
+    """Return the workers of other pools whose machines serve a tenant through the grants of this plan."""
+    taken = [(grant.placement, cluster.trials[grant.trial].request.tenant) for grant in planned.grants]
+    taken += [(one.placement, cluster.runs[one.run].tenant) for one in planned.resizes]
+    return {
+        other: tenant
+        for placement, tenant in taken
+        for worker, _ in placement
+        for other in cluster.workers_by_machine.others(worker)
+        if cluster.workers[other].pool != planned.pool.policy.name
+        and (cluster.is_exclusive(worker) or cluster.is_exclusive(other))
+    }
+
+
+def _claim_machines(pool: Pool, served: dict[WorkerId, TenantId]) -> None:
+    for capacity in filter(None, (pool.capacity, pool.later)):
+        for worker, tenant in served.items():
+            capacity.hold_elsewhere(worker, tenant)

@@ -163,7 +163,7 @@ class PoolPlan:
     def _serve_first(self, line: RequestGroup) -> None:
         trial, leaf = line.keys[self._order.first_of(line)][2], line.leaf
         room = remaining_slots_of(leaf)
-        if leaf.is_full or line.needs.least > room:
+        if leaf.is_full or leaf.tenant.is_excluded or line.needs.least > room:
             self._pass(line, trial, limit_of(leaf, line.needs.least) or "max_slots")
             return
         gets_extra_slots = self.pool.policy.elastic and line.needs.is_elastic

@@ -6,7 +6,13 @@ from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.records.slots import SlotCount
 
 Limit = Literal[
-    "max_slots", "max_trials", "workspace_quota", "tenant_quota", "workspace_budget", "tenant_budget"
+    "max_slots",
+    "max_trials",
+    "workspace_quota",
+    "tenant_quota",
+    "workspace_budget",
+    "tenant_budget",
+    "other_tenant",
 ]
 
 
@@ -17,6 +23,8 @@ def remaining_slots_of(leaf: ShareNode) -> SlotCount:
 
 def limit_of(leaf: ShareNode, slots: SlotCount) -> Limit | None:
     """Return the nearest limit that the request exceeds; None: none."""
+    if leaf.tenant.is_excluded:
+        return "other_tenant"
     if leaf.is_full:
         return "max_trials"
     for node in leaf.upwards():

@@ -99,6 +99,7 @@ class ReservedSlots:
         ask = PlacementRequest(TenantId(holder[0]), None, single_node=False)  # type: ignore[arg-type]
         soon = pool.later or pool.capacity
         hidden: list[tuple[WorkerId, int]] = []
+        whole: set[str] = set()
         usable = sorted(
             soon.usable_by(ask), key=lambda found: (found[1].owner is None, -found[1].free, found[0])
         )
@@ -108,6 +109,15 @@ class ReservedSlots:
             is_whole = is_foreign and soon.exclusive and spot.owner is None
             hidden.append((worker, spot.free if is_whole else min(spot.free, missing)))
             missing -= spot.free
+            if is_whole:
+                whole.add(soon.machine_of(worker))
+        known = {worker for worker, _ in hidden}
+        # Another tenant on the same machine would keep the holder off its slots.
+        hidden += [
+            (worker, spot.free)
+            for worker, spot in usable
+            if worker not in known and soon.machine_of(worker) in whole
+        ]
         now = _at_most(pool.capacity, hidden)
         later = tuple(hidden) if pool.later else ()
         pool.capacity.withhold(now)
@@ -149,9 +159,11 @@ class ReservedSlots:
         spot, allocations = self._pool.later.get(worker), self._pool.running_allocations.on(worker)
         if spot is None:
             return []
-        others = [one for one in allocations if one.here and not self._is_booked(one.leaf)]
         if spot.owner not in (None, holder[0]):
-            return others if len(others) == spot.holds else []
+            there = self._pool.runs_on_machine(worker)
+            may_ask = all(one.here and not self._is_booked(one.leaf) for one in there)
+            return there if may_ask and self._pool.is_freed_by_runs(worker) else []
+        others = [one for one in allocations if one.here and not self._is_booked(one.leaf)]
         chosen, missing = [], self._missing[holder]
         for one in sorted(others, key=lambda one: (-one.leaf.priority, -one.saved_ms, one.token)):
             if missing > 0:

@@ -80,10 +80,13 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> Changes:
 
 
 def on_silent_worker_removed(cluster: Cluster, worker_id: WorkerId, reason: str) -> Changes:
-    """Report that a lost worker will not return, so that no service waits for data that only it has."""
+    """Report that a lost worker will not return, so that no service waits for data that only it has. Its runs
+    count as ended on its machine."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is not None and worker.liveness is Liveness.LOST:
+        for allocation in worker.held:
+            draft.release(worker_id, allocation)
         draft.emit(WorkerRemoved(worker, reason))
     return draft
 
@@ -112,6 +115,9 @@ def _updated(draft: Draft, worker: Worker, state: ObservedState, now: datetime) 
         labels=state.labels,
         is_isolated=state.is_isolated,
         has_private_network=state.has_private_network,
+        machine=state.machine,
+        isolation=state.isolation,
+        isolation_detail=state.isolation_detail,
         has_heartbeat=True,
         is_empty=state.is_empty,
         trouble=state.trouble,
@@ -130,14 +136,8 @@ def _is_unchanged(worker: Worker, state: ObservedState) -> bool:
 
 def _public(whose: Worker | ObservedState) -> tuple[object, ...]:
     """The reported fields that are stored and published."""
-    return (
-        whose.slot_ids,
-        whose.kind,
-        whose.address,
-        whose.labels,
-        whose.is_isolated,
-        whose.has_private_network,
-    )
+    isolation = (whose.is_isolated, whose.isolation, whose.isolation_detail, whose.has_private_network)
+    return (whose.slot_ids, whose.kind, whose.address, whose.labels, whose.machine, isolation)
 
 
 def _moved(draft: Draft, worker: Worker, trigger: LivenessTrigger) -> Worker:

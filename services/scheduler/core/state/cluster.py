@@ -27,6 +27,7 @@ from services.scheduler.core.state.indexes.run_durations import RunDurations
 from services.scheduler.core.state.indexes.runs_by_worker import RunsByWorker
 from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.indexes.usage_ledger import UsageLedger
+from services.scheduler.core.state.indexes.workers_by_machine import WorkersByMachine
 from services.scheduler.core.state.indexes.yield_times import YieldTimes
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
@@ -54,6 +55,7 @@ class Cluster:
         self.forming: dict[RunId, None] = {}
         self.machines = RunsByWorker()
         self.runs_on = self.machines.runs_on
+        self.workers_by_machine = WorkersByMachine()
         self.closed: dict[WorkerId, None] = {}
         self.ledger = UsageLedger()
         self.yield_times = YieldTimes()
@@ -289,14 +291,25 @@ class Cluster:
         if trial is not None:
             self.pools[self.pool_of(trial)].elastic.learn(name, report)
 
+    def is_exclusive(self, worker: WorkerId) -> bool:
+        """Whether the worker is in an exclusive pool."""
+        pool = self.pools.get(self.workers[worker].pool)
+        return pool is not None and pool.policy.exclusive
+
     def _put_worker(self, worker: Worker) -> None:
         self.workers[worker.id] = worker
+        for other in self.workers_by_machine.put(worker):
+            self.machines.touch_all_of(other)
+        for other in self.workers_by_machine.others(worker.id):
+            if (pool_of_other := self.workers[other].pool) in self.pools:
+                self.unsaved.pools[pool_of_other] = None
         self.unsaved.holders[worker.id] = None
-        if worker.liveness is Liveness.READY and (worker.is_emptying or worker.trouble):
+        pool = self.pools.get(worker.pool)
+        is_refused = pool is not None and pool.policy.refusal_of(worker) is not None
+        if worker.liveness is Liveness.READY and (worker.is_emptying or worker.trouble or is_refused):
             self.closed[worker.id] = None
         else:
             self.closed.pop(worker.id, None)
-        pool = self.pools.get(worker.pool)
         if pool is not None:
             pool.await_heartbeat(worker)
             self.unsaved.pools[worker.pool] = None

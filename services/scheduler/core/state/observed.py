@@ -6,8 +6,9 @@ from typing import Literal
 from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
 from services.scheduler.core.state.records.labels import Labels
 from services.scheduler.core.state.records.run import RunExit
+from services.scheduler.core.state.records.worker import MachineId
 from shared.ids import AllocationId, PoolName, RunId, WorkerId
-from shared.messages.trial_specs import Signal, SlotKind
+from shared.messages.trial_specs import Isolation, Signal, SlotKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,9 @@ class ObservedState:
     address: str = "127.0.0.1"
     labels: Labels = ()
     is_isolated: bool = False
+    machine: MachineId | None = None
+    isolation: Isolation = "sandbox"
+    isolation_detail: str = ""
     is_empty: bool = True
     trouble: str | None = None
     leaving: ReclaimNotice | None = None

@@ -100,6 +100,13 @@ class HealthState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     HEALTH_STATE_OK: _ClassVar[HealthState]
     HEALTH_STATE_DEGRADED: _ClassVar[HealthState]
 
+class Isolation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ISOLATION_UNSPECIFIED: _ClassVar[Isolation]
+    ISOLATION_SANDBOX: _ClassVar[Isolation]
+    ISOLATION_USER: _ClassVar[Isolation]
+    ISOLATION_NONE: _ClassVar[Isolation]
+
 class LineageKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LINEAGE_KIND_UNSPECIFIED: _ClassVar[LineageKind]
@@ -347,6 +354,10 @@ EXPORT_FORMAT_PARQUET: ExportFormat
 HEALTH_STATE_UNSPECIFIED: HealthState
 HEALTH_STATE_OK: HealthState
 HEALTH_STATE_DEGRADED: HealthState
+ISOLATION_UNSPECIFIED: Isolation
+ISOLATION_SANDBOX: Isolation
+ISOLATION_USER: Isolation
+ISOLATION_NONE: Isolation
 LINEAGE_KIND_UNSPECIFIED: LineageKind
 LINEAGE_KIND_DATASET: LineageKind
 LINEAGE_KIND_CODE: LineageKind
@@ -1407,7 +1418,7 @@ class EditModelVersionRequest(_message.Message):
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., comment: _Optional[str] = ..., notes: _Optional[str] = ..., add_tags: _Optional[_Iterable[str]] = ..., remove_tags: _Optional[_Iterable[str]] = ..., expected_version: _Optional[int] = ...) -> None: ...
 
 class EditPoolRequest(_message.Message):
-    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "topology", "no_topology", "placement", "no_max_preemptions", "quantum_s", "no_quantum", "defragment")
+    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "topology", "no_topology", "placement", "no_max_preemptions", "quantum_s", "no_quantum", "defragment", "trusted", "tenant")
     POOL_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
@@ -1425,6 +1436,8 @@ class EditPoolRequest(_message.Message):
     QUANTUM_S_FIELD_NUMBER: _ClassVar[int]
     NO_QUANTUM_FIELD_NUMBER: _ClassVar[int]
     DEFRAGMENT_FIELD_NUMBER: _ClassVar[int]
+    TRUSTED_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
     pool: str
     order: PoolOrder
     preemption: bool
@@ -1442,7 +1455,9 @@ class EditPoolRequest(_message.Message):
     quantum_s: float
     no_quantum: bool
     defragment: bool
-    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., topology: _Optional[_Iterable[str]] = ..., no_topology: _Optional[bool] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ..., defragment: _Optional[bool] = ...) -> None: ...
+    trusted: bool
+    tenant: str
+    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., topology: _Optional[_Iterable[str]] = ..., no_topology: _Optional[bool] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ..., defragment: _Optional[bool] = ..., trusted: _Optional[bool] = ..., tenant: _Optional[str] = ...) -> None: ...
 
 class EditRoleRequest(_message.Message):
     __slots__ = ("role", "description", "permissions")
@@ -2253,13 +2268,15 @@ class JoinToken(_message.Message):
     def __init__(self, token: _Optional[str] = ..., pool: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class JoinWorkerRequest(_message.Message):
-    __slots__ = ("worker", "user_key", "pool", "address", "version", "trouble", "identity_document", "identity_signature")
+    __slots__ = ("worker", "user_key", "pool", "address", "version", "trouble", "isolation", "isolation_detail", "identity_document", "identity_signature")
     WORKER_FIELD_NUMBER: _ClassVar[int]
     USER_KEY_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     TROUBLE_FIELD_NUMBER: _ClassVar[int]
+    ISOLATION_FIELD_NUMBER: _ClassVar[int]
+    ISOLATION_DETAIL_FIELD_NUMBER: _ClassVar[int]
     IDENTITY_DOCUMENT_FIELD_NUMBER: _ClassVar[int]
     IDENTITY_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     worker: str
@@ -2268,9 +2285,11 @@ class JoinWorkerRequest(_message.Message):
     address: str
     version: str
     trouble: str
+    isolation: Isolation
+    isolation_detail: str
     identity_document: str
     identity_signature: str
-    def __init__(self, worker: _Optional[str] = ..., user_key: _Optional[str] = ..., pool: _Optional[str] = ..., address: _Optional[str] = ..., version: _Optional[str] = ..., trouble: _Optional[str] = ..., identity_document: _Optional[str] = ..., identity_signature: _Optional[str] = ...) -> None: ...
+    def __init__(self, worker: _Optional[str] = ..., user_key: _Optional[str] = ..., pool: _Optional[str] = ..., address: _Optional[str] = ..., version: _Optional[str] = ..., trouble: _Optional[str] = ..., isolation: _Optional[_Union[Isolation, str]] = ..., isolation_detail: _Optional[str] = ..., identity_document: _Optional[str] = ..., identity_signature: _Optional[str] = ...) -> None: ...
 
 class JournalEntry(_message.Message):
     __slots__ = ("position", "time", "kind", "facts")
@@ -3698,7 +3717,7 @@ class PoolRequest(_message.Message):
     def __init__(self, pool: _Optional[str] = ...) -> None: ...
 
 class PoolRules(_message.Message):
-    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions", "quantum_s", "defragment", "topology", "placement")
+    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions", "quantum_s", "defragment", "topology", "placement", "trusted", "tenant")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
     ELASTIC_FIELD_NUMBER: _ClassVar[int]
@@ -3711,6 +3730,8 @@ class PoolRules(_message.Message):
     DEFRAGMENT_FIELD_NUMBER: _ClassVar[int]
     TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
     PLACEMENT_FIELD_NUMBER: _ClassVar[int]
+    TRUSTED_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
     order: PoolOrder
     preemption: bool
     elastic: bool
@@ -3723,7 +3744,9 @@ class PoolRules(_message.Message):
     defragment: bool
     topology: _containers.RepeatedScalarFieldContainer[str]
     placement: PoolPlacement
-    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ..., defragment: _Optional[bool] = ..., topology: _Optional[_Iterable[str]] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ...) -> None: ...
+    trusted: bool
+    tenant: str
+    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ..., defragment: _Optional[bool] = ..., topology: _Optional[_Iterable[str]] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ..., trusted: _Optional[bool] = ..., tenant: _Optional[str] = ...) -> None: ...
 
 class Preemption(_message.Message):
     __slots__ = ("run_number", "code", "message", "by")
@@ -5086,7 +5109,7 @@ class WorkQuotas(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[WorkQuota, _Mapping]]] = ...) -> None: ...
 
 class Worker(_message.Message):
-    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heartbeat_at", "labels", "disabled_slots", "trouble")
+    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "machine", "isolation", "isolation_detail", "last_heartbeat_at", "labels", "disabled_slots", "trouble")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -5101,6 +5124,9 @@ class Worker(_message.Message):
     USED_SLOTS_FIELD_NUMBER: _ClassVar[int]
     SLOT_KIND_FIELD_NUMBER: _ClassVar[int]
     ISOLATED_USER_FIELD_NUMBER: _ClassVar[int]
+    MACHINE_FIELD_NUMBER: _ClassVar[int]
+    ISOLATION_FIELD_NUMBER: _ClassVar[int]
+    ISOLATION_DETAIL_FIELD_NUMBER: _ClassVar[int]
     LAST_HEARTBEAT_AT_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     DISABLED_SLOTS_FIELD_NUMBER: _ClassVar[int]
@@ -5112,23 +5138,28 @@ class Worker(_message.Message):
     used_slots: int
     slot_kind: str
     isolated_user: bool
+    machine: str
+    isolation: str
+    isolation_detail: str
     last_heartbeat_at: _timestamp_pb2.Timestamp
     labels: _containers.ScalarMap[str, str]
     disabled_slots: _containers.RepeatedScalarFieldContainer[int]
     trouble: str
-    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., last_heartbeat_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., disabled_slots: _Optional[_Iterable[int]] = ..., trouble: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., machine: _Optional[str] = ..., isolation: _Optional[str] = ..., isolation_detail: _Optional[str] = ..., last_heartbeat_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., disabled_slots: _Optional[_Iterable[int]] = ..., trouble: _Optional[str] = ...) -> None: ...
 
 class WorkerCredentials(_message.Message):
-    __slots__ = ("worker", "jwt", "nats_url", "expires_at")
+    __slots__ = ("worker", "jwt", "nats_url", "expires_at", "warning")
     WORKER_FIELD_NUMBER: _ClassVar[int]
     JWT_FIELD_NUMBER: _ClassVar[int]
     NATS_URL_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    WARNING_FIELD_NUMBER: _ClassVar[int]
     worker: str
     jwt: str
     nats_url: str
     expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, worker: _Optional[str] = ..., jwt: _Optional[str] = ..., nats_url: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    warning: str
+    def __init__(self, worker: _Optional[str] = ..., jwt: _Optional[str] = ..., nats_url: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., warning: _Optional[str] = ...) -> None: ...
 
 class WorkerPage(_message.Message):
     __slots__ = ("items", "next_cursor")

@@ -32,7 +32,7 @@ def free_times(
     step = max(1, -(-units // MOST_UNITS))
     rests: dict[RunId, Draws] = {}
     found = [
-        _on_machine(cluster, worker, spot, _is_foreign(pool, ask, spot), unit, rests, rest)
+        _on_machine(cluster, worker, spot, _foreign(pool, ask, worker, spot), unit, rests, rest)
         for worker, spot in spots[::step]
         if spot.total >= unit
     ]
@@ -47,11 +47,29 @@ def _on_machine(
     cluster: Cluster,
     worker: WorkerId,
     spot: WorkerCapacity,
-    is_foreign: bool,
+    foreign: list[WorkerId],
     unit: int,
     rests: dict[RunId, Draws],
     rest: Callable[[Run], Draws],
 ) -> Draws:
+    busy = _busy(cluster, worker, rests, rest)[: spot.total]
+    rest_of_machine = [times for peer in foreign for times in _busy(cluster, peer, rests, rest)]
+    if not busy and not rest_of_machine:
+        return np.zeros((1, spot.total // unit))
+    times = np.zeros((len((busy or rest_of_machine)[0]), spot.total))
+    if busy:
+        times[:, spot.total - len(busy) :] = np.stack(busy, axis=1)
+    times.sort(axis=1)
+    if rest_of_machine:
+        # A machine that serves another tenant is usable only once it is entirely free.
+        times[:] = np.max(np.stack(rest_of_machine, axis=1), axis=1)[:, None]
+    return times[:, unit - 1 :: unit]
+
+
+def _busy(
+    cluster: Cluster, worker: WorkerId, rests: dict[RunId, Draws], rest: Callable[[Run], Draws]
+) -> list[Draws]:
+    """Return when each occupied slot of a worker becomes free."""
     held: dict[int, Draws] = {}
     for name in cluster.runs_on.get(worker, ()):
         run = cluster.runs[name]
@@ -62,20 +80,13 @@ def _on_machine(
             for slot in slots:
                 # A shared slot is free when the last of its runs has ended.
                 held[slot] = np.maximum(held[slot], rests[name]) if slot in held else rests[name]
-    busy = list(held.values())[: spot.total]
-    if not busy:
-        return np.zeros((1, spot.total // unit))
-    times = np.zeros((len(busy[0]), spot.total))
-    times[:, spot.total - len(busy) :] = np.stack(busy, axis=1)
-    times.sort(axis=1)
-    if is_foreign:
-        # A machine that serves another tenant is usable only once it is entirely free.
-        times[:] = times[:, -1:]
-    return times[:, unit - 1 :: unit]
+    return list(held.values())
 
 
-def _is_foreign(pool: Pool, ask: PlacementRequest, spot: WorkerCapacity) -> bool:
-    return pool.capacity.exclusive and spot.owner not in (None, ask.tenant)
+def _foreign(pool: Pool, ask: PlacementRequest, worker: WorkerId, spot: WorkerCapacity) -> list[WorkerId]:
+    """Return the workers of a machine that serves another tenant."""
+    is_foreign = pool.capacity.exclusive and spot.owner not in (None, ask.tenant)
+    return pool.capacity.on_machine(worker) if is_foreign else []
 
 
 def serve(free: Draws, units: int, length: Draws) -> None:

@@ -187,8 +187,8 @@ def _serve_all(futures: _Futures, free: Draws, ahead: list[tuple[_Ahead, float]]
 def _within_limit(futures: _Futures, trial: Trial, leaf: ShareNode, reason: WaitReason) -> Draws | None:
     """Return when the limit that blocks the request allows it: runs counted by the limit end, and requests
     ahead take their slots."""
-    if reason in ("workspace_budget", "tenant_budget"):
-        return None  # until the month ends or the budget is raised
+    if reason in ("workspace_budget", "tenant_budget", "other_tenant"):
+        return None  # until the month ends, or the budget or the pool is changed
     node = {"workspace_quota": leaf.workspace, "tenant_quota": leaf.tenant}.get(reason, leaf)
     counts_runs = reason == "max_trials"
     held = [

@@ -100,18 +100,30 @@ def assign_extra_slots(cluster: Cluster, pool: Pool, served: Wanted) -> ExtraSlo
         for trial, run in running.items()
         if trial in arranged and dict(arranged[trial]) != dict(_place(run))
     ]
-    return ExtraSlotPlan(started, tuple(_resizes(_free(pool.capacity, served, started), wanted)))
+    free, owners = _free(pool.capacity, served, started), _owners(cluster, pool.capacity, started)
+    return ExtraSlotPlan(started, tuple(_resizes(pool.capacity, free, owners, wanted)))
 
 
-def _resizes(free: dict[WorkerId, int], wanted: Sequence[tuple[Run, Placement]]) -> Iterator[Resize]:
-    """Yield the resizes that can start now. For a live resize the new slots must be free and the chief must stay."""
+def _resizes(
+    capacity: CapacityIndex,
+    free: dict[WorkerId, int],
+    owners: dict[str, TenantId | None],
+    wanted: Sequence[tuple[Run, Placement]],
+) -> Iterator[Resize]:
+    """Yield the resizes that can start now. For a live resize the new slots must be free, on machines that serve
+    no other tenant, and the chief must stay."""
     for run, placement in wanted:
         if not run.gang.is_live or run.chief not in dict(placement):
             yield Resize(run.id, _slots(placement))
             continue
         had = dict(_place(run))
         more = {worker: slots - had.get(worker, 0) for worker, slots in placement}
+        added = {capacity.machine_of(worker) for worker, slots in more.items() if slots > 0}
+        if any(owners.get(machine) not in (None, run.tenant) for machine in added):
+            continue
         if all(free.get(worker, 0) >= slots for worker, slots in more.items() if slots > 0):
+            if capacity.exclusive:
+                owners |= dict.fromkeys(added, run.tenant)
             for worker, slots in more.items():
                 free[worker] = free.get(worker, 0) - max(0, slots)
             yield Resize(run.id, _slots(placement), placement)
@@ -124,6 +136,17 @@ def _free(capacity: CapacityIndex, served: Wanted, started: Wanted) -> dict[Work
         for worker, slots in place:
             free[worker] += sign * slots
     return free
+
+
+def _owners(cluster: Cluster, capacity: CapacityIndex, started: Wanted) -> dict[str, TenantId | None]:
+    """Return the tenant that each machine serves, with the served requests that start now."""
+    owners: dict[str, TenantId | None] = {
+        capacity.machine_of(worker): spot.owner for worker, spot in capacity.spots()
+    }
+    for trial, place in started.items() if capacity.exclusive else ():
+        tenant = cluster.trials[trial].request.tenant
+        owners |= {capacity.machine_of(worker): tenant for worker, _ in place}
+    return owners
 
 
 def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
@@ -210,22 +233,28 @@ def _machines(
 
     If machines serve one tenant at a time, machines without an owner are dealt to the groups in turn.
     """
-    free = {worker: spot.free for worker, spot in later.spots()}
-    owners = {worker: spot.owner for worker, spot in later.spots()}
+    free = {
+        worker: spot.free if later.exclusive or spot.owner is None else 0 for worker, spot in later.spots()
+    }
+    machines = {worker: later.machine_of(worker) for worker in free}
+    owners = {machines[worker]: spot.owner for worker, spot in later.spots()}
     for trial, place in own.items():
         for worker, slots in place:
             free[worker] = free.get(worker, 0) + slots
-            owners[worker] = cluster.trials[trial].request.tenant
+            owners[machines.setdefault(worker, worker)] = cluster.trials[trial].request.tenant
     if len(groups) == 1:
         mine = (None, groups[0])
         is_shared = groups[0] is None
-        return {groups[0]: {w: count for w, count in free.items() if is_shared or owners.get(w) in mine}}
+        return {
+            groups[0]: {w: count for w, count in free.items() if is_shared or owners[machines[w]] in mine}
+        }
     dealt: dict[TenantId | None, dict[WorkerId, int]] = {group: {} for group in groups}
-    for number, worker in enumerate(sorted(worker for worker in free if owners.get(worker) is None)):
-        dealt[groups[number % len(groups)]][worker] = free[worker]
-    for worker, owner in owners.items():
+    unowned = sorted({machines[worker] for worker in free if owners[machines[worker]] is None})
+    owners |= {machine: groups[number % len(groups)] for number, machine in enumerate(unowned)}
+    for worker, count in free.items():
+        owner = owners[machines[worker]]
         if owner in dealt:
-            dealt[owner][worker] = free[worker]
+            dealt[owner][worker] = count
     return dealt
 
 
@@ -259,7 +288,8 @@ def _free_place(
     """Return the wanted placement if it is free; otherwise one with as many slots, halving the number down to
     what was promised or to the minimum."""
     spots = [(capacity.get(worker), slots) for worker, slots in wanted]
-    if all(spot is not None and spot.free >= slots for spot, slots in spots):
+    is_free = all(spot is not None and spot.free >= slots for spot, slots in spots)
+    if is_free and all(capacity.serves(worker, ask.tenant) for worker, _ in wanted):
         return wanted
     slots = _slots(wanted)
     fewest = min(slots, promised or least)

@@ -81,11 +81,15 @@ class MigrationSearch:
                 if spot is None or spot.owner in (None, self.ask.tenant):
                     continue
                 more = self._cleared(worker, spot.total)
+                machine = [(one, self.later.get(one)) for one in self.later.on_machine(worker)]
                 take_targets(self.pool.capacity, more)
                 take_targets(self.later, more)
                 for move in more:
                     self.later.give(self.cluster.runs[move.run].shares)
-                self.pool.capacity.withhold(((worker, spot.free),) if more else ())
+                if more:
+                    self.pool.capacity.withhold(
+                        _at_most(self.pool.capacity, tuple((one, at.free) for one, at in machine if at))
+                    )
                 moves += more
                 if more and self.later.place(self.ask, self.slots) is not None:
                     return tuple(moves)
@@ -100,12 +104,15 @@ class MigrationSearch:
         machine all of them."""
         spot, allocations = self.later.get(worker), self.pool.running_allocations.on(worker)
         assert spot is not None
-        movable = [one for one in allocations if self._is_movable(one)]
+        hidden = [worker]
         if spot.owner not in (None, self.ask.tenant):
-            chosen = movable if len(movable) == spot.holds else []
+            hidden, there = self.later.on_machine(worker), self.pool.runs_on_machine(worker)
+            is_movable = self.pool.is_freed_by_runs(worker) and all(map(self._is_movable, there))
+            chosen = there if is_movable else []
         else:
+            movable = [one for one in allocations if self._is_movable(one)]
             chosen = self._enough(movable, slots - spot.free)
-        with _hidden(self.pool.capacity, (worker,)):
+        with _hidden(self.pool.capacity, hidden):
             moves = [self._moved(one) for one in sorted(chosen, key=lambda one: -one.slots)]
         return tuple(move for move in moves if move) if all(moves) else ()
 

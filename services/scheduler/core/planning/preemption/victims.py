@@ -13,6 +13,7 @@ from services.scheduler.core.planning.preemption.preemption_units import Preempt
 from services.scheduler.core.planning.preemption.rights import PreemptionRights
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex, PlacementRequest
+from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.running_allocations import RunningAllocation
 from services.scheduler.core.state.indexes.share_tree import NEVER
@@ -84,7 +85,7 @@ class VictimSearch:
         looked = 0
         for worker, askable in self._candidates():
             spot = self.later.get(worker)
-            if spot is None or spot.total < self.slots:
+            if spot is None or self._largest_on(worker, spot) < self.slots:
                 continue
             chosen = self._enough(worker, askable)
             if chosen is not None:
@@ -103,7 +104,7 @@ class VictimSearch:
         is_foreign = spot.owner not in (None, self.ask.tenant)
         missing = self.slots - spot.free
         if is_foreign:
-            return askable if len(askable) == spot.holds else None
+            return askable if self.pool.is_freed_by_runs(worker) else None
         chosen: list[PreemptionUnit] = []
         for unit in units_of(askable, spot.shared_slots, self.ask):
             if missing <= 0:
@@ -118,6 +119,18 @@ class VictimSearch:
                 chosen.remove(unit)
                 missing += unit.slots
         return _members(chosen)
+
+    def _largest_on(self, worker: WorkerId, spot: WorkerCapacity) -> int:
+        """Return the most slots of one worker that clearing this one makes usable: another tenant's machine is
+        cleared with all its workers."""
+        if spot.owner in (None, self.ask.tenant):
+            return spot.total
+        spots = (
+            self.later.get(peer)
+            for peer in self.later.on_machine(worker)
+            if self.later.admits(self.ask, peer)
+        )
+        return max((one.total for one in spots if one and self.ask.kind in (None, one.kind)), default=0)
 
     def _on_many(self) -> tuple[RunningAllocation, ...]:
         """Clear machines, the cheapest first, until the gang fits."""
@@ -160,13 +173,12 @@ class VictimSearch:
                 continue
             if not self.later.admits(self.ask, worker):
                 continue
-            allocations = self.pool.running_allocations.on(worker)
             if spot.owner in (None, self.ask.tenant):
-                askable = [one for one in allocations if self._may_ask(one)]
-            elif all(self._may_ask(one) for one in allocations) and self._may_lose_all(allocations):
-                askable = list(allocations)
+                askable = [one for one in self.pool.running_allocations.on(worker) if self._may_ask(one)]
             else:
-                askable = []
+                allocations = self.pool.runs_on_machine(worker)
+                is_askable = all(self._may_ask(one) for one in allocations)
+                askable = allocations if is_askable and self._may_lose_all(allocations) else []
             if not askable:
                 failures += 1
                 if failures == SKIP:

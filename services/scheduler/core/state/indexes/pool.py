@@ -12,7 +12,7 @@ from services.scheduler.core.state.indexes.decay import Decay, UsageHistory
 from services.scheduler.core.state.indexes.elastic.records import ElasticRecords
 from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy, Queue
-from services.scheduler.core.state.indexes.running_allocations import RunningAllocations
+from services.scheduler.core.state.indexes.running_allocations import RunningAllocation, RunningAllocations
 from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.indexes.slot_shares import SlotShares
 from services.scheduler.core.state.indexes.yield_times import YieldTimes
@@ -124,6 +124,7 @@ class Pool:
         self.later = capacity_of(policy) if policy.preempts else None
         self.running_allocations = RunningAllocations()
         self.apply_spending(self.spending)
+        self.shares.serve_only(policy.only_tenant)
         history = self.shares.history
         if policy.order != "fair_share":
             self.shares.keep(None)
@@ -228,6 +229,22 @@ class Pool:
             self.shares.leave(leaf, leaving)
         if held and self.shares.history is not None:
             self.shares.history.charge(leaf.upwards(), held, now_ms)
+
+    def runs_on_machine(self, worker: WorkerId) -> list[RunningAllocation]:
+        """Return the runs that must leave so that the machine of a worker can serve another tenant, each once.
+        Only in pools that preempt."""
+        assert self.later is not None
+        peers = self.later.on_machine(worker)
+        return list({one.run: one for peer in peers for one in self.running_allocations.on(peer)}.values())
+
+    def is_freed_by_runs(self, worker: WorkerId) -> bool:
+        """Whether the machine of a worker could serve another tenant once `runs_on_machine` have left."""
+        assert self.later is not None
+        spots = [(peer, spot) for peer in self.later.on_machine(worker) if (spot := self.later.get(peer))]
+        return all(
+            len(self.running_allocations.on(peer)) == spot.holds and not spot.is_held_elsewhere
+            for peer, spot in spots
+        )
 
     def is_on_one(self, needs: SlotNeeds) -> bool:
         """Whether all slots must be on one machine."""

@@ -27,6 +27,7 @@ class ShareNode:
         held: Slots that its runs occupy. `leaving`: those of them that runs are giving up.
         runs: How many runs occupy something.
         is_spent: Its budget for the month is spent: it keeps what it holds and receives nothing more.
+        is_excluded: Of a tenant: the pool serves another tenant only.
         affordable_slots: The number of slots for which its budget still allows machines.
         past: Its entry in `history`, once it was looked up.
         asked: Slots that it waits for, as far as its descendants could use them. `usable`: as far as its own
@@ -48,7 +49,7 @@ class ShareNode:
             "max_runs",
             "past",
         ),
-        *("held", "leaving", "runs", "is_spent", "affordable_slots"),
+        *("held", "leaving", "runs", "is_spent", "is_excluded", "affordable_slots"),
         *("asked", "usable", "mask", "lines", "_counts", "_first"),
     )
 
@@ -62,6 +63,7 @@ class ShareNode:
         self.priority = 0
         self.max_runs: int | None = None
         self.is_spent = False
+        self.is_excluded = False
         self.affordable_slots: SlotCount = NEVER
         self.past: DecayedUsage | None = None
         self.held: SlotCount = 0
@@ -75,7 +77,7 @@ class ShareNode:
     @property
     def remaining_slots(self) -> SlotCount:
         """Slots that its maximum and its budget still allow."""
-        if self.is_spent:
+        if self.is_spent or self.is_excluded:
             return 0  # runs without slots cost nothing and still start
         maximum = self.quota.maximum
         return NEVER if maximum is None else maximum - self.held

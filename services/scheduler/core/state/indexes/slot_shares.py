@@ -28,6 +28,7 @@ class SlotShares:
         self.quotas: dict[Path, Quota] = {}
         self.spending: Mapping[Path, BudgetSpending] = {}
         self._price_per_slot_hour = 0.0
+        self._only_tenant: TenantId | None = None
         self.history: UsageHistory | None = None
         self._undo: list[tuple[ShareNode, SlotCount, int, SlotCount, SlotCount]] | None = None
         self._gathered: dict[ShareNode, tuple[SlotCount, int, SlotCount]] | None = None
@@ -44,6 +45,7 @@ class SlotShares:
                     quota = self.quotas.get(path[:length], NO_QUOTA)
                     child = node.children[path[length - 1]] = ShareNode(path[:length], node, quota)
                     self._budget(child)
+                    child.is_excluded = length == 1 and self._excludes(child)
                 node = child
             leaf = self.leaves[whose.experiment] = node
         return leaf
@@ -82,6 +84,16 @@ class SlotShares:
                 self._spread(node, 0, 0, 0)
                 has_changed |= before != (node.is_spent, node.usable)
         return has_changed
+
+    def serve_only(self, tenant: TenantId | None) -> None:
+        """Exclude all other tenants; None: exclude no tenant."""
+        self._only_tenant = tenant
+        for node in self.root.children.values():
+            node.is_excluded = self._excludes(node)
+            self._spread(node, 0, 0, 0)
+
+    def _excludes(self, tenant: ShareNode) -> bool:
+        return self._only_tenant is not None and tenant.path[0] != self._only_tenant
 
     @property
     def unaffordable(self) -> SlotCount:

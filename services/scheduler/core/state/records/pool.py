@@ -5,12 +5,16 @@ from datetime import timedelta
 from typing import Literal
 
 from services.scheduler.core.state.records.labels import Labels
-from shared.ids import PoolName
-from shared.messages.trial_specs import SlotKind
+from services.scheduler.core.state.records.worker import Worker
+from shared.ids import DEFAULT_TENANT, PoolName, TenantId
+from shared.messages.trial_specs import Isolation, SlotKind
 
 DEFAULT_PRIORITY = 42
 DEFAULT_QUANTUM = timedelta(minutes=10)
 FIRST_PRIORITY, LAST_PRIORITY = 1, 99
+
+ISOLATING: frozenset[Isolation] = frozenset({"sandbox", "user"})
+"""Isolation that a pool of several tenants accepts."""
 
 OrderName = Literal["fifo", "priority", "fair_share"]
 PlacementRule = Literal["best_fit", "spread"]
@@ -23,8 +27,9 @@ class PoolPolicy:
     Attributes:
         kind: Kind of slot that its workers offer; None accepts any.
         preemption: A waiting request may preempt runs that rank below it (`planning/preemption` defines which).
-        exclusive: A worker serves one tenant at a time. Only then may gangs span workers, because the ranks'
-            rendezvous has no authentication.
+        exclusive: A machine serves one tenant at a time, whatever the number of its workers. Only then may gangs
+            span workers, because the ranks' rendezvous has no authentication.
+        trusted: Its workers need no sandbox, because it serves one tenant only: `tenant`.
         auxiliary_per_worker: How many runs without slots one worker accepts.
         max_slots: How far the pool can grow (None: unknown). Larger requests can never be placed.
         provided_kind: Kind of slot of its provider's machines (None: unknown).
@@ -51,6 +56,8 @@ class PoolPolicy:
     kind: SlotKind | None = None
     preemption: bool = True
     exclusive: bool = True
+    trusted: bool = False
+    tenant: TenantId = DEFAULT_TENANT
     auxiliary_per_worker: int = 100
     default_priority: int = DEFAULT_PRIORITY
     max_slots: int | None = None
@@ -75,6 +82,22 @@ class PoolPolicy:
     def preempts(self) -> bool:
         """Whether runs may be asked for their slots."""
         return self.preemption or self.elastic or self.defragment or self.quantum is not None
+
+    @property
+    def only_tenant(self) -> TenantId | None:
+        """The only tenant that it serves; None: it serves all."""
+        return self.tenant if self.trusted else None
+
+    def refusal_of(self, worker: Worker) -> str | None:
+        """Return why a worker gets no runs of this pool, or None. A pool of several tenants needs their runs isolated."""
+        if self.trusted or worker.isolation is None or worker.isolation in ISOLATING:
+            return None
+        return (
+            f"pool {self.name} serves several tenants, and worker {worker.id} cannot isolate their runs"
+            f" ({worker.isolation_detail or 'it reports no sandbox'});"
+            " start the worker as root, or let the pool serve one tenant only with"
+            f" `muster pool set {self.name} --trusted`"
+        )
 
 
 @dataclass(frozen=True, slots=True)

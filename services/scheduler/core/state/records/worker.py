@@ -3,12 +3,17 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, NewType
+from uuid import UUID
 
 from services.scheduler.core.state.records.labels import Labels
 from shared.ids import AllocationId, PoolName, TenantId, WorkerId
-from shared.messages.trial_specs import WHOLE_SLOT, SlotKind, Thousandths
+from shared.messages.trial_specs import WHOLE_SLOT, Isolation, SlotKind, Thousandths
 from shared.state_machine import StateMachine
+
+MachineId = NewType("MachineId", str)
+SEVERAL_TENANTS = TenantId(UUID(int=2**128 - 1))
+"""The owner of a machine with runs of several tenants, or with unknown ones: it serves no tenant until they end."""
 
 
 class Liveness(StrEnum):
@@ -130,6 +135,9 @@ class Worker:
         trouble: Why it cannot start runs now, as it reports.
         is_leaving: Its provider reclaims it; repeated with each heartbeat.
         has_private_network: Its runs have networks of their own; repeated with each heartbeat.
+        machine: Equal for all workers of one host; None: not reported, it is taken to be the only one there.
+        isolation: How its runs are isolated from each other; None: no heartbeat has reported it yet.
+        isolation_detail: The limits of the isolation, in the worker's words.
     """
 
     id: WorkerId
@@ -144,6 +152,9 @@ class Worker:
     has_heartbeat: bool = False
     is_isolated: bool = False
     has_private_network: bool = False
+    machine: MachineId | None = None
+    isolation: Isolation | None = None
+    isolation_detail: str = ""
     is_leaving: bool = False
     is_empty: bool = True
     trouble: str | None = None

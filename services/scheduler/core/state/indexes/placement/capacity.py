@@ -19,6 +19,7 @@ from services.scheduler.core.state.indexes.placement.placement_index import Plac
 from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity, after_release
 from services.scheduler.core.state.records.gang import GangShare
 from services.scheduler.core.state.records.labels import EVERYWHERE, LabelChoice, Labels, PlacementConstraint
+from services.scheduler.core.state.records.worker import MachineId
 from shared.ids import TenantId, WorkerId
 from shared.messages.trial_specs import SlotKind, Thousandths
 
@@ -46,7 +47,7 @@ class CapacityIndex:
     """The index.
 
     Args:
-        exclusive: A machine serves one tenant at a time.
+        exclusive: A machine serves one tenant at a time, whatever the number of its workers.
         topology: Label keys from narrow to wide. A gang over several machines is placed within one domain if
             possible.
         spread: A run on one machine gets the emptiest machine that fits, not the fullest.
@@ -63,6 +64,7 @@ class CapacityIndex:
         self._labels: dict[WorkerId, Labels] = {}
         self._alike: dict[Labels, dict[WorkerId, None]] = {}
         self._used: dict[int, dict[WorkerId, None]] = {}
+        self._machines: dict[MachineId, dict[WorkerId, None]] = {}
         self._undo: list[dict[WorkerId, WorkerCapacity | None]] = []
 
     def __len__(self) -> int:
@@ -142,6 +144,10 @@ class CapacityIndex:
             ground.change(worker, labels, before, spot)
         if before is not None:
             del self._used[before.total - before.free][worker]
+            if before.machine is not None:
+                del self._machines[before.machine][worker]
+        if spot is not None and spot.machine is not None:
+            self._machines.setdefault(spot.machine, {})[worker] = None
         if spot is None:
             self._spots.pop(worker, None)
             return
@@ -162,15 +168,19 @@ class CapacityIndex:
                 auxiliary -= 1
             free, holds = spot.free - taken_slots, spot.holds + 1
             taken = (free, auxiliary, owner, holds, rooms, spot.withheld, spot.disabled)
-            self.set(worker, WorkerCapacity(spot.kind, spot.total, *taken))
+            machine = (spot.machine, spot.is_held_elsewhere)
+            self.set(worker, WorkerCapacity(spot.kind, spot.total, *taken, *machine))
+            if spot.machine is not None:
+                self.claim(worker, owner)
 
     def untake(self, placement: Placement) -> None:
         """Undo `take` of whole slots."""
         for worker, slots in placement:
             spot = self._spots[worker]
             holds = spot.holds - 1
-            owner = spot.owner if holds else None
+            owner = spot.owner if holds or spot.machine is not None or spot.is_held_elsewhere else None
             self.set(worker, spot._replace(free=spot.free + slots, owner=owner, holds=holds))
+            self._release_machine(worker)
 
     def withhold(self, placement: Placement) -> None:
         """Hide free slots and remaining fractions. The owner of the worker does not change."""
@@ -190,6 +200,36 @@ class CapacityIndex:
             spot = self._spots.get(share.worker)
             if spot is not None:
                 self.set(share.worker, after_release(spot, share.slot_ids, share.fraction))
+                self._release_machine(share.worker)
+
+    def hold_elsewhere(self, worker: WorkerId, owner: TenantId) -> None:
+        """Let the machine of a worker, if it is open, serve this tenant because of a worker of another pool."""
+        for peer in self.on_machine(worker):
+            self.set(peer, self._spots[peer]._replace(owner=owner, is_held_elsewhere=True))
+
+    def claim(self, worker: WorkerId, owner: TenantId | None) -> None:
+        """Let the whole machine of a worker serve this tenant."""
+        for peer in self.on_machine(worker):
+            spot = self._spots[peer]
+            if spot.owner != owner:
+                self.set(peer, spot._replace(owner=owner))
+
+    def on_machine(self, worker: WorkerId) -> list[WorkerId]:
+        """Return the open workers of a worker's machine, including itself."""
+        spot = self._spots.get(worker)
+        if spot is None:
+            return []
+        return [worker] if spot.machine is None else sorted(self._machines[spot.machine])
+
+    def serves(self, worker: WorkerId, tenant: TenantId) -> bool:
+        """Whether the machine of an open worker serves this tenant or none."""
+        spot = self._spots.get(worker)
+        return spot is not None and spot.owner in ((tenant, None) if self.exclusive else (None,))
+
+    def machine_of(self, worker: WorkerId) -> MachineId | WorkerId:
+        """Return what identifies the machine of a worker in this index."""
+        spot = self._spots.get(worker)
+        return worker if spot is None or spot.machine is None else spot.machine
 
     @contextmanager
     def tentative(self) -> Iterator[None]:
@@ -208,7 +248,8 @@ class CapacityIndex:
         """Exclude these workers from the undo of the current tentative block: the changes are about to be
         carried out."""
         for worker in workers:
-            self._undo[-1].pop(worker, None)
+            for peer in self.on_machine(worker):
+                self._undo[-1].pop(peer, None)
 
     def place(self, ask: PlacementRequest, slots: int) -> Placement | None:
         """Place all `slots`, or return None.
@@ -241,6 +282,22 @@ class CapacityIndex:
         """Return the slots that are free for this request now, and the most on one worker."""
         owners = self._owners(ask)
         return self._answer(ask, lambda ground: ground.whole.free_and_largest_for(ask.kind, owners))
+
+    def foreign_free(self, ask: PlacementRequest) -> tuple[int, list[WorkerId]]:
+        """Return the free slots on machines that serve another tenant, and their workers."""
+        if not self.exclusive:
+            return 0, []
+        owners = self._owners(ask)
+        found = self._answer(ask, lambda ground: list(ground.whole.foreign(ask.kind, owners)))
+        return sum(self._spots[worker].free for worker in found), sorted(found)
+
+    def _release_machine(self, worker: WorkerId) -> None:
+        """Let a machine with several workers serve any tenant once nothing runs on any of them."""
+        spot = self._spots[worker]
+        if spot.machine is None or spot.holds or spot.is_held_elsewhere:
+            return
+        if not any(self._spots[peer].holds for peer in self._machines[spot.machine]):
+            self.claim(worker, None)
 
     def _place_on(
         self, grounds: tuple[PlacementIndex, ...], ask: PlacementRequest, slots: int

@@ -86,6 +86,13 @@ class FreeSlotBuckets:
             for ids in self._buckets[key].by_free.values():
                 yield from ids
 
+    def foreign(self, kind: SlotKind | None, owners: Owners) -> Iterator[WorkerId]:
+        """Yield the machines with free slots whose owner is none of these, in no particular order."""
+        for (of, owner), bucket in self._buckets.items():
+            if kind in (None, of) and owner not in owners:
+                for free, ids in bucket.by_free.items():
+                    yield from ids if free else ()
+
     def total_for(self, kind: SlotKind | None) -> tuple[int, int]:
         """Return what would fit if nothing ran: all slots of the kind, and the most on one machine."""
         kinds = self._sizes if kind is None else (kind,)

@@ -1,0 +1,44 @@
+"""The id of a host, and the isolation that a worker reports."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from worker.machine.isolation import offered_isolation, save_isolation
+from worker.machine.machine_id import machine_id
+from worker.settings import WorkerSection
+
+BOOT_ID = "2f6d3f1e-3b0a-4c5e-9d6f-0a1b2c3d4e5f"
+
+
+def settings(name: str = "w", **more: object) -> WorkerSection:
+    return WorkerSection(id=name, directory=Path("/nowhere"), **more)
+
+
+def test_all_workers_of_a_host_have_one_id(tmp_path: Path) -> None:
+    (tmp_path / "boot_id").write_text(f"{BOOT_ID}\n")
+    found = {machine_id(settings(name), tmp_path / "boot_id") for name in ("a", "b")}
+    assert found == {"2f6d3f1e3b0a4c5e"}
+
+
+def test_a_configured_id_replaces_it() -> None:
+    assert machine_id(settings(machine="rack-7.host_3")) == "rack-7.host_3"
+    with pytest.raises(ValidationError):
+        settings(machine="a b")
+
+
+def test_without_a_boot_id_the_host_name_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "node 7.example")
+    assert machine_id(settings(), tmp_path / "missing") == "node-7.example"
+
+
+def test_a_worker_without_a_user_of_its_own_for_trials_isolates_nothing(tmp_path: Path) -> None:
+    assert offered_isolation(settings()).kind == "none"
+    offered = offered_isolation(settings(user="nobody"))
+    assert offered.kind == "user"
+    save_isolation(tmp_path / "isolation.json", settings(user="nobody"), offered)
+    written = json.loads((tmp_path / "isolation.json").read_text())
+    assert written == {"pool": "default", "kind": "user", "detail": offered.detail}
+    save_isolation(tmp_path / "missing" / "isolation.json", settings(), offered)
