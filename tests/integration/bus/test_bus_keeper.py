@@ -9,7 +9,7 @@ from nats.js import api
 
 from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import Home, NatsServer
-from deploy.embedded.services import Service, load_checks
+from deploy.embedded.services import Service, load_report
 from deploy.keys.files import init_keys
 from deploy.keys.permissions import ADMIN
 from shared.bus import Bus
@@ -66,7 +66,7 @@ async def test_streams_and_consumers_are_created_and_again_when_they_are_lost(
         await jetstream.delete_stream("CMD")
         assert not await _soon(bus, 0.0)
         assert await _soon(bus, RECREATED_S)
-        await eventually(lambda: all(check.ok for check in load_checks(keeper.side_port) or ()))
+        await eventually(lambda: (report := load_report(keeper.side_port)) is not None and all(check.ok for check in report.checks))
 
 
 async def test_a_consumer_of_an_earlier_version_is_widened(server: NatsServer, keeper: Service) -> None:
