@@ -5,15 +5,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from services.gateway.service import handlers_of
-from services.provisioner.service import SchedulerEventHandlers
-from services.registry.service import COMMANDS, EVENTS as REGISTRY
+from services.gateway.projections.handlers import handlers_of
+from services.provisioner.handlers import SchedulerEventHandlers
+from services.registry.handlers import COMMANDS, EVENTS as REGISTRY
 from services.scheduler.handlers import Handlers
 from services.searcher.handlers import command_handlers, event_handlers
-from shared.bus.data_deletion import BY_OWNER as DELETE
 from shared.bus.streams import ALL
 from shared.messages.base import Message
 from shared.messages.consumers import EVENTS, all_consumers, commands_of
+from shared.messages.deletions import BY_OWNER as DELETE
 from shared.messages.republish import BY_OWNER as REPUBLISH
 
 NOTHING: Any = Mock()

@@ -66,7 +66,12 @@ async def test_streams_and_consumers_are_created_and_again_when_they_are_lost(
         await jetstream.delete_stream("CMD")
         assert not await _soon(bus, 0.0)
         assert await _soon(bus, RECREATED_S)
-        await eventually(lambda: (report := load_report(keeper.side_port)) is not None and all(check.ok for check in report.checks))
+        await eventually(
+            lambda: (
+                (report := load_report(keeper.side_port)) is not None
+                and all(check.ok for check in report.checks)
+            )
+        )
 
 
 async def test_a_consumer_of_an_earlier_version_is_widened(server: NatsServer, keeper: Service) -> None:
