@@ -255,14 +255,13 @@ def described_sockets(worker: str, other: str, run: str, given: Mapping[str, obj
     probe("connect to the worker's old rank socket")(connect_unix(f"{worker}/ranks.sock"))
     probe("connect to a socket in the machine's /tmp")(connect_unix(str(given["unix"])))
     probe("join its own socket with another token")(lambda: join(f"{run}/link/ranks.sock"))
-    if given["own_network"]:
-        probe("connect to an abstract socket of the machine")(connect_unix("\0" + str(given["abstract"])))
-        probe("connect to a service on the machine's loopback")(
-            connect_tcp("127.0.0.1", int(str(given["tcp"])))
-        )
-        probe("connect to another gang's rendezvous")(connect_tcp("127.0.0.1", int(str(given["rendezvous"]))))
-        probe("connect to the cloud's metadata service")(connect_tcp("169.254.169.254", 80))
-        probe("connect to the metadata service by IPv6")(connect_tcp("fd00:ec2::254", 80))
+    probe("connect to an abstract socket of the machine")(connect_unix("\0" + str(given["abstract"])))
+    probe("connect to a service on the machine's loopback")(
+        connect_tcp("127.0.0.1", int(str(given["tcp"])))
+    )
+    probe("connect to another gang's rendezvous")(connect_tcp("127.0.0.1", int(str(given["rendezvous"]))))
+    probe("connect to the cloud's metadata service")(connect_tcp("169.254.169.254", 80))
+    probe("connect to the metadata service by IPv6")(connect_tcp("fd00:ec2::254", 80))
     for what, family, kind, protocol in (
         ("open a packet socket", 17, socket.SOCK_RAW, 0),
         ("open a raw socket", socket.AF_INET, socket.SOCK_RAW, 1),

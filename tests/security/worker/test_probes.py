@@ -39,6 +39,7 @@ async def limited(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> D
     daemon = daemons("h1")
     daemon.start(
         MUSTER_WORKER__SLOTS="2",
+        MUSTER_WORKER__NETWORK="private",
         MUSTER_WORKER__SLOT_MEMORY_BYTES=str(MEMORY_BYTES),
         MUSTER_WORKER__SLOT_PROCESSES=str(PROCESSES),
         MUSTER_WORKER__RUN_BYTES=str(RUN_BYTES),
@@ -113,7 +114,6 @@ async def test_a_trial_reaches_nothing_outside_its_sandbox(
         "memory_bytes": MEMORY_BYTES,
         "shm_bytes": SHM_BYTES,
         "run_bytes": RUN_BYTES,
-        "own_network": False,
     }
     attacker = platform.allocation(
         "hostile", platform.add_code(hostile), ONE, spec={"hyperparameters": given}
