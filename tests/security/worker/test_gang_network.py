@@ -139,6 +139,16 @@ def test_two_workers_of_one_machine_reach_each_other(cluster: Cluster) -> None:
             assert reach(paths[client], addresses[server], 7001) == f"answer {addresses[client]}"
 
 
+def test_workers_of_one_machine_without_a_network_reach_each_other(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "a2"):
+        monkeypatch.setitem(ADDRESSES, name, "127.0.0.1")
+    _, paths = cluster.gang("a", "a2")
+    with server_in(paths["a"], SERVER, f"{gang_address(1, 0)}:7001"):
+        assert reach(paths["a2"], gang_address(1, 0), 7001) == f"answer {gang_address(1, 1)}"
+
+
 def test_large_transfers_fit_the_network(cluster: Cluster) -> None:
     _, paths = cluster.gang("a", "b")
     sink = "import socket, sys\none = socket.create_server((sys.argv[1], 7001)); print('open', flush=True)\npeer = one.accept()[0]; size = 0\nwhile piece := peer.recv(1 << 16): size += len(piece)\nprint(size, flush=True)"

@@ -7,6 +7,8 @@ import pytest
 from services.scheduler.core.state.desired import agrees, desired_of
 from services.scheduler.core.state.liveness import REMOVED_AFTER_S, SilenceDetector
 from services.scheduler.core.state.records.run import RunExit
+from services.scheduler.events import member_of
+from services.scheduler.store.rows import _share_row, _shares_of
 from shared.ids import WorkerId
 from shared.messages.trial_specs import DesiredState, Signal
 from tests.unit.scheduler.world import World
@@ -188,3 +190,15 @@ def test_without_an_echo_a_lone_worker_that_falls_silent_is_given_up_only_once_t
     assert beats(silence, 0.25, 9.75, echo=False) == []
     assert beats(silence, 10.0, 14.0, echo=True) == []
     assert beats(silence, 14.25, 14.25, echo=True) == [A]
+
+
+def test_members_are_told_which_of_them_have_private_networks() -> None:
+    world = World()
+    world.worker("a", has_private_network=True)
+    world.worker("b")
+    world.want(1, 2)
+    world.cycle()
+    (run,) = world.cluster.runs.values()
+    members = {member.worker: member.private_network for member in map(member_of, run.gang.shares)}
+    assert members == {A: True, B: False}
+    assert _shares_of([_share_row(share) for share in run.gang.shares]) == run.gang.shares
