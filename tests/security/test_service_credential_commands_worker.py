@@ -83,20 +83,19 @@ async def test_only_the_scheduler_s_key_commands_a_worker(
     way: str,
 ) -> None:
     print(f"tried: a command for a worker by {way} as {service}; stopped by the signature")
-    proof = tmp_path / "ran"
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code/train.py").write_text(f"open({str(proof)!r}, 'w').close()\n")
-    run = platform.allocation(f"attack {service} {way}", platform.add_code(tmp_path / "code"), ONE)
+    (tmp_path / "train.py").write_text("import muster\nmuster.trial().report(1, loss=1.0)\n")
+    run = platform.allocation(f"attack {service} {way}", platform.add_code(tmp_path), ONE)
     forged = DesiredSet(worker=WorkerId(NAME), epoch=JUMP, sequence=1, allocations=(run,))
     async with connected(nats_server, service, servers.keys.credentials(service)) as thief:
         await WAYS[way](thief, forged.to_bytes())
         await thief.client.flush()
         await asyncio.sleep(3)
-    assert not proof.exists(), "the command ran"
+    assert not (worker.directory / "runs" / str(run.run_id)).exists(), "the command ran"
+    assert not platform.steps(run)
     seen = await platform.desire(NAME)
     assert seen.epoch == platform.epoch, "the worker refuses the scheduler"
-    run = platform.allocation(f"genuine {service} {way}", platform.add_code(tmp_path / "code"), ONE)
+    run = platform.allocation(f"genuine {service} {way}", platform.add_code(tmp_path), ONE)
     await platform.desire(NAME, run)
-    await eventually(proof.exists)
+    await eventually(lambda: platform.steps(run) == [1])
     await platform.desire(NAME)
     await eventually(lambda: platform.of(NAME, run) is None)
