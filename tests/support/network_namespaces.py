@@ -33,6 +33,8 @@ def namespace(name: str) -> Iterator[str]:
     run("ip", "netns", "add", name)
     try:
         run("ip", "-n", name, "link", "set", "lo", "up")
+        with inside(f"/run/netns/{name}"):  # a namespace begins with the machine's value
+            Path("/proc/sys/net/ipv4/ip_forward").write_text("0")
         yield f"/run/netns/{name}"
     finally:
         run("ip", "netns", "delete", name)
