@@ -19,7 +19,7 @@ PREFIX = "MUSTER_"
 DELIMITER = "__"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 SECTIONS = frozenset(
-    {"nats", "postgres", "redis", "s3", "telemetry", "side", "log", "worker"}
+    {"nats", "postgres", "redis", "s3", "telemetry", "side", "log", "worker", "containers"}
     | {"gateway", "searcher", "scheduler", "provisioner", "registry", "simulator", "bus_keeper"}
 )
 """All sections of the platform. One environment may configure all processes, so sections of other processes are allowed."""

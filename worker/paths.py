@@ -97,6 +97,25 @@ class RunPaths:
         return self.root / "media"
 
     @property
+    def parent(self) -> Path:
+        """The folder of the run's own warm parent, if it has one in a sandbox."""
+        return self.root / "parent"
+
+    @property
+    def parent_log(self) -> Path:
+        return self.root / "parent.log"
+
+    @property
+    def resolver(self) -> Path:
+        """`/etc/resolv.conf` of a run in a container, if its network has name servers of its own."""
+        return self.root / "resolv.conf"
+
+    @property
+    def launches(self) -> Path:
+        """The descriptions of processes for the run's own warm parent."""
+        return self.root / "launches"
+
+    @property
     def journals(self) -> Path:
         return self.root / "journal"
 

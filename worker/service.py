@@ -21,6 +21,8 @@ from worker.connection.identity import join, load_identity
 from worker.connection.platform_connection import PlatformConnection
 from worker.connection.signed_sets import SignedSets
 from worker.environments.environments import Environments, installing_environment
+from worker.environments.images import Images
+from worker.executors.container import find_engine
 from worker.executors.interface import Executor
 from worker.executors.local_processes import LocalProcesses
 from worker.executors.process import parent_environment
@@ -34,6 +36,7 @@ from worker.machine.reclaim_notices import NoticeWatch, notices_of
 from worker.machine.slots import find_slots
 from worker.paths import WorkerPaths
 from worker.ranks.server import RankServer
+from worker.runs.containers import Containers
 from worker.runs.context import Tools
 from worker.runs.run_table import Runs
 from worker.sandbox.accounts import Account, find_account
@@ -81,6 +84,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     machine = replace(machine, sandboxing=sandboxing, networks=networks)
     installing = installing_environment(environment)
     installed = Environments(paths.environments, account, sandboxing, installing, own.warm_modules)
+    engine = find_engine(own.container_engine, environment, paths.root / "seccomp.json")
+    bounds = Bounds(own.slot_memory_bytes, own.slot_processes)
     space = await asyncio.to_thread(CacheSpace, paths.cache, own.cache_bytes)
     tools = Tools(
         platform=platform,
@@ -92,6 +97,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         code=CodeCache(paths.code_cache, space, platform, transfer),
         checkpoints=Restorer(FileCache(paths.checkpoint_cache, space), platform, transfer),
         environments=installed,
+        images=Images(engine),
+        containers=Containers(engine, settings.containers, bounds, paths),
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
         gpus=open_gpus(machine.kind),

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator
 
 from muster.config.labels import read_labels
+from shared.container_rules import ContainerSettings
 from shared.settings import NatsSettings, Section, ServiceSettings
 from worker.core.destinations import PUBLIC, read_allowed
 
@@ -47,6 +48,8 @@ class WorkerSection(Section):
         slot_processes: Limit of processes and threads of a run per slot. Not set: with sandboxes 4096, otherwise no limit.
         niceness: CPU niceness of runs, 0 to 19: at 5, another busy process on the same core gets three quarters of it, at 10
             nine tenths. 0: the machine is dedicated to runs, and their communication threads are pinned to cores.
+        container_engine: Command of the container engine, with its global options: `podman`, or `docker` with access to its socket. Not set:
+            podman if it is installed, else this worker refuses runs with an image.
         run_bytes: Maximum disk space of one run: code, output, checkpoints before their upload, files it writes. Not set: with sandboxes
             half of the disk of `directory`, otherwise no limit.
         network: `private`: the sandbox of each run has a network of its own, behind rules (needs iproute2 and nftables); `host`: runs use
@@ -83,6 +86,7 @@ class WorkerSection(Section):
     slot_memory_bytes: int | None = Field(None, ge=64 * 1024**2)
     slot_processes: int | None = Field(None, ge=16)
     niceness: int = Field(0, ge=0, le=19)
+    container_engine: str | None = None
     network: Literal["auto", "private", "host"] = "auto"
     network_allow: str = PUBLIC
     network_subnet: IPv4Network = IPv4Network("100.127.0.0/16")
@@ -137,6 +141,7 @@ class Settings(ServiceSettings):
     """All settings of the worker process. Without `nats.url` it uses the address it got when it joined."""
 
     worker: WorkerSection
+    containers: ContainerSettings = ContainerSettings()
 
     def nats_url(self, advertised_url: str) -> str:
         """Return the configured address, else the one that the platform advertised at the join."""

@@ -1,5 +1,7 @@
 """Convert experiments and trials to the searcher's messages."""
 
+from typing import get_args
+
 from muster.config import ExperimentConfig
 from muster.config.small_sections import Resources
 from services.searcher.core.experiment.entities import (
@@ -23,7 +25,17 @@ from shared.messages.experiments import (
     TrialRequested,
     Validated,
 )
-from shared.messages.trial_specs import LogPolicy, QueueShare, Slots, TrialSpec
+from shared.messages.trial_specs import (
+    BindMount,
+    ContainerDevice,
+    ContainerSpec,
+    LogPolicy,
+    QueueShare,
+    RegistryAuth,
+    SlotKind,
+    Slots,
+    TrialSpec,
+)
 
 
 def public_state(state: TrialState) -> str:
@@ -171,6 +183,25 @@ def _spec(submission: Submission, config: ExperimentConfig, trial: TrialRecord) 
             for policy in config.log_policies
         ),
         start_checkpoint=trial.start_checkpoint or submission.start_checkpoint,
+        container=container_of(config),
+    )
+
+
+def container_of(config: ExperimentConfig) -> ContainerSpec | None:
+    """Return what a config requests for its containers; None if its trials run as processes of the worker."""
+    environment, resources = config.environment, config.resources
+    if environment.image is None:
+        return None
+    image, auth = environment.image, environment.registry_auth
+    return ContainerSpec(
+        images=image if isinstance(image, dict) else dict.fromkeys(get_args(SlotKind), image),
+        force_pull=environment.force_pull_image,
+        registry_auth=RegistryAuth(username=auth.username, password=auth.password) if auth else None,
+        bind_mounts=tuple(BindMount(**mount.model_dump()) for mount in config.bind_mounts),
+        devices=tuple(ContainerDevice(**device.model_dump()) for device in resources.devices),
+        shm_bytes=resources.shm_size or 0,
+        add_capabilities=environment.add_capabilities,
+        drop_capabilities=environment.drop_capabilities,
     )
 
 

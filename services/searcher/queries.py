@@ -67,6 +67,7 @@ class SearcherQueries:
     async def on_validate(self, ask: RequestContext, query: ValidateConfig) -> Accepted:
         """Raise Rejected with the place of the problem, or accept the config with notes on settings that have no effect."""
         config = load_config(query.config)
+        self.dispatcher.check_container(config)
         price = self.dispatcher.price_of(config)
         check_budget(config, self.clock.now(), price)
         await asyncio.to_thread(check_space, config)

@@ -22,7 +22,9 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     own = settings.searcher
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     clock, database, units = infrastructure.clock, infrastructure.database, infrastructure.units
-    dispatcher = Dispatcher(SearchCache(own.cached_searches, own.save_every), infrastructure.bus)
+    dispatcher = Dispatcher(
+        SearchCache(own.cached_searches, own.save_every), infrastructure.bus, containers=settings.containers
+    )
     drivers = Drivers(database, units, dispatcher, clock)
     loops = Loops(units, dispatcher, drivers, clock, own)
     deleting = DeletionLoop(units, NAME, SearcherDeletionOwner())

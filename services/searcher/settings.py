@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from shared.container_rules import ContainerSettings
 from shared.settings import PostgresSettings, Section, ServiceSettings
 
 
@@ -27,3 +28,4 @@ class Settings(ServiceSettings):
 
     postgres: PostgresSettings
     searcher: SearcherSection = SearcherSection()
+    containers: ContainerSettings = ContainerSettings()

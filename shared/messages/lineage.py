@@ -20,7 +20,7 @@ class Dataset(Record):
 
 
 class Lineage(Record):
-    """The sources of a model version, recorded when the version was created."""
+    """The sources of a model version, recorded when the version was created. `image`: of the run's container, with its digest."""
 
     experiment_id: ExperimentId
     trial_id: TrialId
@@ -32,6 +32,7 @@ class Lineage(Record):
     metrics: dict[str, float]
     datasets: tuple[Dataset, ...] = ()
     start_checkpoint: CheckpointId | None = None
+    image: str | None = None
 
 
 class GetLineage(Query[Lineage], owner="registry", name="lineage"):

@@ -11,14 +11,16 @@ PhaseKind = Literal[
     "prepare",
     "fetch_code",
     "make_environment",
+    "pull_image",
     "restore_checkpoint",
     "start",
     "first_step",
     "write_checkpoint",
     "upload_checkpoint",
 ]
-"""The three kinds after `prepare` are parts of it."""
+"""The four kinds after `prepare` are parts of it."""
 REASON_CHARACTERS = 300
+IMAGE_CHARACTERS = 1024
 _LAST_MS = 253_402_300_799_999
 """End of the year 9999."""
 
@@ -27,7 +29,7 @@ class PhaseRecord(Record):
     """One phase of a run. Times are the worker's wall clock, for display only.
 
     `number` and `step` are those of a checkpoint; `number` is 0 for phases that occur once per run. `waits_for`: an upload failed and is being
-    retried; this is the reason, as of `ended_ms`.
+    retried; this is the reason, as of `ended_ms`. `image`: of `pull_image`, the image's name with its digest.
     """
 
     kind: PhaseKind
@@ -36,6 +38,7 @@ class PhaseRecord(Record):
     began_ms: int = Field(ge=0, le=_LAST_MS)
     ended_ms: int = Field(ge=0, le=_LAST_MS)
     waits_for: str | None = Field(default=None, max_length=REASON_CHARACTERS)
+    image: str | None = Field(default=None, max_length=IMAGE_CHARACTERS)
 
 
 class PhasesStored(BaseModel):

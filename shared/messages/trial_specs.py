@@ -86,6 +86,43 @@ class PolicyMatch(Record):
     action: PolicyAction = "label"
 
 
+class BindMount(Record):
+    """A folder of the machine in a container."""
+
+    host_path: str
+    container_path: str
+    read_only: bool = True
+
+
+class ContainerDevice(Record):
+    """A device file of the machine in a container. `mode`: letters of `rwm`."""
+
+    host_path: str
+    container_path: str
+    mode: str = "rw"
+
+
+class RegistryAuth(Record):
+    """Credentials for the image's registry: `username` and `password`, or the name of a user secret that contains both as `user:password`."""
+
+    username: str = ""
+    password: str = ""
+    secret: str | None = None
+
+
+class ContainerSpec(Record):
+    """The container of each of a trial's runs. `images`: one full image name per slot kind. `shm_bytes` 0: the machine's default."""
+
+    images: dict[SlotKind, str]
+    force_pull: bool = False
+    registry_auth: RegistryAuth | None = None
+    bind_mounts: tuple[BindMount, ...] = ()
+    devices: tuple[ContainerDevice, ...] = ()
+    shm_bytes: int = 0
+    add_capabilities: tuple[str, ...] = ()
+    drop_capabilities: tuple[str, ...] = ()
+
+
 class TrialSpec(Record):
     """Everything that a run needs to know about its trial. The scheduler reads only workspace, owner, slots, pool, share, restarts and timeouts."""
 
@@ -121,6 +158,7 @@ class TrialSpec(Record):
     log_policies: tuple[LogPolicy, ...] = ()
     requirements: str | None = None
     start_checkpoint: UUID | None = None
+    container: ContainerSpec | None = None
 
 
 class GangMember(Record):

@@ -11,6 +11,11 @@ def process_name(run: RunId, generation: int, part: str | int) -> str:
     return f"{run}.{generation}.{part}"
 
 
+def own_parent(run: RunId | str) -> str:
+    """Return the name of a run's own warm parent; those of Python environments have other names."""
+    return f"run {run}"
+
+
 def part_of(name: str) -> str:
     """Return the last part of a process name: a local rank, `rendezvous` or `hook`."""
     return name.rsplit(".", 1)[-1]

@@ -13,9 +13,10 @@ _MAX_CHARACTERS = 300
 class StartFailures:
     """Counts failed starts in a row: of a warm parent, and of processes (once per run)."""
 
-    def __init__(self, log: Path) -> None:
-        """`log`: the warm parent's log file, for the message to users."""
+    def __init__(self, log: Path, max_failed: int = MAX_FAILED_STARTS) -> None:
+        """`log`: the warm parent's log file, for the message to users. `max_failed`: so many in a row are trouble."""
         self._log = log
+        self._max_failed = max_failed
         self._failed = 0
         self._run = ""
         self._reason = ""
@@ -41,9 +42,9 @@ class StartFailures:
     def trouble(self) -> str | None:
         """Why no process can be started; None while fewer starts failed, or the last failure is long ago."""
         is_past = self._until is not None and asyncio.get_running_loop().time() >= self._until
-        if self._failed < MAX_FAILED_STARTS or is_past:
+        if self._failed < self._max_failed or is_past:
             return None
-        return f"{MAX_FAILED_STARTS} starts in a row failed, {self._reason}"
+        return f"{self._max_failed} starts in a row failed, {self._reason}"
 
     def last_output_line(self) -> str:
         """Return the last line of the warm parent's log."""

@@ -1,4 +1,4 @@
-"""The warm parents of this machine: the default one, and one per Python environment of a run."""
+"""The warm parents of this machine: the default one, one per Python environment, and those of runs in a sandbox with a parent of its own."""
 
 import asyncio
 import sys
@@ -9,8 +9,11 @@ from functools import partial
 import structlog
 
 from muster import wire
+from worker.core.process_names import own_parent
 from worker.executors.interface import ExecutorEvents, Order
+from worker.executors.parents import MachineParent, ParentHandle, SandboxedParent
 from worker.executors.process import ProcessExecutor
+from worker.executors.run_sandbox import RunSandbox
 from worker.paths import WorkerPaths
 
 IDLE_S = 300.0
@@ -29,7 +32,7 @@ class WarmParentConfig:
 
 
 class WarmParents:
-    """Executes orders through one warm parent per environment, and routes each order to the parent of its run. Calls `on_ready` with the environment of each parent that is ready."""
+    """Routes each order to the warm parent of its run. Calls `on_ready` with the name of each parent that is ready: an environment's, or a run's own."""
 
     def __init__(
         self,
@@ -40,10 +43,11 @@ class WarmParents:
         self._start = start
         self._on_process = on_process
         self._on_ready = on_ready
-        self._links = {PLAIN: self._link(PLAIN, sys.executable)}
+        self._links = {PLAIN: self._link(PLAIN, self._parent_of(PLAIN, sys.executable))}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._at: dict[str, str] = {}
         self._used_at: dict[str, float] = {}
+        self._endings: set[asyncio.Task[None]] = set()
 
     @property
     def is_ready(self) -> bool:
@@ -60,17 +64,30 @@ class WarmParents:
         self._at[run] = environment
         if environment not in self._links:
             self._start.paths.parent_of(environment).mkdir(mode=0o700, exist_ok=True)
-            self._links[environment] = self._link(environment, interpreter)
+            self._links[environment] = self._link(environment, self._parent_of(environment, interpreter))
             _log.info("starting a warm parent for an environment", environment=environment)
             if PLAIN in self._tasks:
                 self._run(environment)
 
+    def use_own(self, run: str, sandbox: RunSandbox) -> None:
+        """Assign a run to a warm parent of its own, which starts now inside the run's sandbox and ends with `Forget`."""
+        name = own_parent(run)
+        self._at[run] = name
+        if name not in self._links:
+            self._links[name] = self._link(name, SandboxedParent(run, sandbox, self._start.warm))
+            if PLAIN in self._tasks:
+                self._run(name)
+
     def send(self, order: Order) -> None:
         """Send an order; the sequence is kept within a run."""
-        environment = self._at.get(order.run, PLAIN)
+        name = self._at.get(order.run, PLAIN)
         if isinstance(order, wire.Forget):
             self._at.pop(order.run, None)
-        self._links.get(environment, self._links[PLAIN]).send(order)
+        self._links.get(name, self._links[PLAIN]).send(order)
+        if isinstance(order, wire.Forget) and name == own_parent(order.run) and name in self._links:
+            ending = asyncio.create_task(self._end(name), name=f"end {name}")
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
 
     async def run(self) -> None:
         """Keep all parents connected, and end those that no run has used for a while."""
@@ -88,24 +105,23 @@ class WarmParents:
 
     async def quit(self) -> None:
         """End all parents and their processes."""
-        await asyncio.gather(*(link.quit() for link in self._links.values()))
+        await asyncio.gather(*(link.quit() for link in self._links.values()), *self._endings)
 
-    def _link(self, environment: str, interpreter: str) -> ProcessExecutor:
+    def _parent_of(self, environment: str, interpreter: str) -> MachineParent:
         start = self._start
-        events = ExecutorEvents(
-            partial(self._record_process, environment), partial(self._on_ready, environment)
-        )
-        directory = start.paths.parent_of(environment)
-        return ProcessExecutor(directory, start.warm, start.environment, events, interpreter)
+        return MachineParent(start.paths.parent_of(environment), start.warm, start.environment, interpreter)
 
-    def _record_process(self, environment: str, process: wire.ProcessFrame) -> None:
-        if environment:
-            self._at.setdefault(process.run, environment)
+    def _link(self, name: str, parent: ParentHandle) -> ProcessExecutor:
+        events = ExecutorEvents(partial(self._record_process, name), partial(self._on_ready, name))
+        return ProcessExecutor(parent, events)
+
+    def _record_process(self, name: str, process: wire.ProcessFrame) -> None:
+        if name:
+            self._at.setdefault(process.run, name)
         self._on_process(process)
 
-    def _run(self, environment: str) -> None:
-        name = f"parent {environment or 'plain'}"
-        self._tasks[environment] = asyncio.create_task(self._links[environment].run(), name=name)
+    def _run(self, name: str) -> None:
+        self._tasks[name] = asyncio.create_task(self._links[name].run(), name=f"parent {name or 'plain'}")
 
     async def _end_idle(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -113,8 +129,13 @@ class WarmParents:
             self._used_at[environment] = now
         for environment in self._links.keys() - {PLAIN}:
             if now - self._used_at.setdefault(environment, now) > IDLE_S:
-                link = self._links.pop(environment)
-                self._used_at.pop(environment)
-                await link.quit()
-                await self._tasks.pop(environment)
+                await self._end(environment)
                 _log.info("ended an idle warm parent: no run uses its environment", environment=environment)
+
+    async def _end(self, name: str) -> None:
+        """End a parent that no run uses, with its sandbox."""
+        link = self._links.pop(name)
+        self._used_at.pop(name, None)
+        await link.quit()
+        if name in self._tasks:
+            await self._tasks.pop(name)

@@ -25,7 +25,8 @@ class Machine:
     a warm parent; `libraries`: variables with library paths, including a GPU driver's; `sandboxing`: how runs get sandboxes, if they do;
     `networks`: their private networks, if they have some.
 
-    Of one run: `account`, `socket`, `interpreter` and `sandbox` (`RunContext.machine`)."""
+    Of one run: `account`, `socket`, `interpreter`, `sandbox` and `is_container`, whose processes have its user from the start and see
+    only its GPUs (`RunContext.machine`)."""
 
     worker: WorkerId
     disk: Path
@@ -42,6 +43,7 @@ class Machine:
     libraries: Mapping[str, str] = field(default_factory=dict)
     sandboxing: Sandboxing | None = None
     sandbox: wire.SandboxSpec | None = None
+    is_container: bool = False
     networks: RunNetworks | None = None
 
     @property

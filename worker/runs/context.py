@@ -12,6 +12,7 @@ from shared.ids import WorkerId
 from worker.connection.platform_connection import PlatformConnection
 from worker.core.run.records import LocalRun
 from worker.environments.environments import Environments
+from worker.environments.images import Images
 from worker.executors.interface import Processes
 from worker.journal.journal import Journal
 from worker.journal.journal_sender import Source
@@ -22,6 +23,7 @@ from worker.machine.host import Machine
 from worker.paths import RunPaths, WorkerPaths
 from worker.ranks.server import RankServer
 from worker.ranks.session import RankSession
+from worker.runs.containers import Containers
 from worker.runs.preparing.hooks import Hook
 from worker.runs.watching.hangs import HangWatch
 from worker.runs.watching.phases import Phases
@@ -48,6 +50,8 @@ class Tools:
     code: CodeCache
     checkpoints: Restorer
     environments: Environments
+    images: Images
+    containers: Containers
     min_free_bytes: int
     processes: Processes
     gpus: Gpus
@@ -84,9 +88,12 @@ class RunContext:
 
     @property
     def machine(self) -> Machine:
-        """The machine as the run sees it: with the paths of its Python environment first, its own user, and its sandbox."""
+        """The machine as the run sees it: with the paths of its Python environment first, its own user, and its sandbox or container."""
         machine, name = self.tools.machine, self.stored.environment
-        seen = replace(machine, account=self.account, socket=self.paths.socket, sandbox=self._sandbox)
+        seen = replace(machine, account=self.account, socket=self.paths.socket)
+        if self.stored.image is not None:
+            return self.tools.containers.machine(seen, self.stored.image)
+        seen = replace(seen, sandbox=self._sandbox)
         return self.tools.environments.over(seen, name) if name else seen
 
     @property

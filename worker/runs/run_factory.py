@@ -19,6 +19,7 @@ from worker.ranks.launch.trial_file import spec_of
 from worker.ranks.server import RankServer, same_token
 from worker.ranks.session import RankSession, SessionEvents
 from worker.runs.checkpoints import announce_checkpoint, settle_checkpoint
+from worker.runs.containers import account_without_sandboxes
 from worker.runs.context import RunContext, Tools
 from worker.runs.watching.hangs import open_hang_watch
 from worker.runs.watching.phases import Phases, PhaseSender
@@ -52,6 +53,7 @@ def open_context(stored: StoredRun, tools: Tools, events: ContextEvents) -> RunC
     paths.make()
     machine = tools.machine
     account = machine.sandboxing.account_of(paths.root) if machine.sandboxing else machine.account
+    account = account or account_without_sandboxes(stored)
     handlers = _EventHandlers(events, Policies(spec_of(stored.allocation).log_policies, stored.run.policies))
     reports, logs = Journal(paths.journal("reports")), Journal(paths.journal("logs"))
     report_source = Source(reports, report_sender(stored, tools.platform), handlers.on_refused)

@@ -69,6 +69,7 @@ class Runs:
         """Connect runs to the warm parents; call it before `adopt`."""
         environments = self._tools.environments
         self._supervisor.send = parents.send
+        self._supervisor.use_own = parents.use_own
         self._starts_fail = lambda: parents.trouble
         if environments.has_parents:
             self._supervisor.use = lambda run, name: parents.use(run, name, environments.interpreter(name))
@@ -112,6 +113,10 @@ class Runs:
             context.start(context.tail.run(), "tail")
             if stored.environment:
                 self._supervisor.enter(context, stored.environment)
+            if stored.run.is_over:
+                self._supervisor.end_sandbox(context)
+            elif stored.run.state is not RunState.PREPARING:
+                self._supervisor.open_sandbox(context)
             if stored.run.is_over:
                 context.tail.end(final_log_lines(stored))
                 context.media.finish()
@@ -183,11 +188,11 @@ class Runs:
         else:
             self._supervisor.on_rank(context, process)
 
-    def on_parent_ready(self, environment: str) -> None:
-        """Handle runs of an environment whose parent has reported all living processes: missing ones were never started, or died with an earlier parent."""
+    def on_parent_ready(self, parent: str) -> None:
+        """Handle runs whose parent, identified by its name, has reported all living processes: missing ones were never started, or died with an earlier parent."""
         for context in list(self._contexts.values()):
             run = context.run
-            if run.is_over or run.state is RunState.PREPARING or context.stored.environment != environment:
+            if run.is_over or run.state is RunState.PREPARING or context.stored.parent != parent:
                 continue
             missing = run.has_launched and not any(part_of(name) != RENDEZVOUS for name in context.started)
             if missing and run.state is RunState.STARTING:

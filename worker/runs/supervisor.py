@@ -32,6 +32,7 @@ from worker.core.run.plan import plan_step
 from worker.core.run.records import Fault, LocalRun
 from worker.core.run.states import RunState, Trigger
 from worker.executors.interface import Order
+from worker.executors.run_sandbox import RunSandbox
 from worker.machine.oom_kills import MemoryKills
 from worker.ranks.launch.gang_addresses import own_address
 from worker.ranks.launch.start_frames import hook_frame
@@ -62,6 +63,7 @@ class Supervisor:
         self._kills = MemoryKills()
         self.send: Callable[[Order], None] = _nobody
         self.use: Callable[[str, str], None] = lambda run, environment: None
+        self.use_own: Callable[[str, RunSandbox], None] = lambda run, sandbox: None
         self.on_forgotten: Callable[[RunContext], None] = _nobody
 
     def update(self, context: RunContext, run: LocalRun) -> None:
@@ -109,6 +111,7 @@ class Supervisor:
         try:
             await enter_network(context)
             await prepare(context, self.enter)
+            self.open_sandbox(context)
             actions.limit_resources(context)
             await self._run_hook(context)
         except (MusterError, OSError) as error:
@@ -122,6 +125,22 @@ class Supervisor:
         """Run all processes of a run in its own Python environment."""
         context.stored = replace(context.stored, environment=environment)
         self.use(str(context.run.run_id), environment)
+
+    def open_sandbox(self, context: RunContext) -> None:
+        """Start the warm parent of a run in a container, or connect to it."""
+        if (sandbox := self._sandbox_of(context)) is not None and not context.run.is_over:
+            self.use_own(str(context.run.run_id), sandbox)
+
+    def end_sandbox(self, context: RunContext) -> None:
+        """Remove the container of a run that had ended before this daemon started: the last one may have died before."""
+        if (sandbox := self._sandbox_of(context)) is not None:
+            context.start(asyncio.to_thread(sandbox.end), "end sandbox")
+
+    def _sandbox_of(self, context: RunContext) -> RunSandbox | None:
+        image, tools = context.stored.image, self._tools
+        if image is None or tools.containers.engine is None:
+            return None
+        return tools.containers.container(context.stored, image, context.paths, context.machine)
 
     def on_rendezvous(self, context: RunContext, process: wire.ProcessFrame) -> None:
         """Handle the start or the end of the rendezvous."""

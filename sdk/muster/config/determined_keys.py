@@ -46,8 +46,6 @@ class Key:
         return ".".join(self.path)
 
 
-_NO_CONTAINER = "trials run as processes of the worker, not in containers"
-_PACKAGES = f"{_NO_CONTAINER}; list packages in environment.requirements, or install them on the workers"
 _STORED = "checkpoints are stored in the platform's object store; remove the key, only the save_ counts have an effect"
 _NOT_STORED = "the platform has its own credentials for the object store; remove the key, and keep secrets out of configs"
 _CADENCE = "your script decides when to validate; call trial.validate there"
@@ -90,8 +88,8 @@ KEYS: tuple[Key, ...] = (
         holds=("type", "bucket", "bucket_directory_path", "local_cache_container_path", "local_cache_host_path", "access_key", "secret_key",
                "endpoint_url", "container_storage_path", "host_storage_path"), is_secret=True),
     Key(("debug",), _NOTHING, "Muster traces its own steps instead of printing them; see `muster trace`", harmless=(False,)),
-    Key(("bind_mounts",), _REFUSED, f"{_NO_CONTAINER}, and folders cannot be mounted; remove the key, and use the folder's path on the machine in "
-        "your script", holds=("host_path", "container_path", "read_only", "propagation")),
+    Key(("bind_mounts",), _SAME, "the site allows folders by name; they are read-only unless read_only is false, and mounts are private, so that "
+        "propagation is refused", holds=("host_path", "container_path", "read_only", "propagation")),
     Key(("internal",), _NOTHING, "the key is internal to Determined; remove it", holds=("native", "native.command"), is_deprecated=True),
     Key(("min_validation_period",), _NOTHING, _CADENCE, ("batches", "records", "epochs"), is_deprecated=True),
     Key(("perform_initial_validation",), _NOTHING, _CADENCE, harmless=(False,), is_deprecated=True),
@@ -113,22 +111,20 @@ KEYS: tuple[Key, ...] = (
          "dataset.commit", "dataset.branch", "dataset.token"), is_secret=True),
     *_keys("resources", _SAME, "slots_per_trial", "max_slots", "weight", "resource_pool", "is_single_node"),
     Key(("resources", "priority"), _SAME, "under fair share (the default), it orders only your own experiments"),
-    Key(("resources", "shm_size"), _NOTHING, f"{_NO_CONTAINER}; they use the machine's shared memory, whose size is fixed; remove the key"),
-    Key(("resources", "devices"), _REFUSED, f"{_NO_CONTAINER}, and devices cannot be mapped; remove the key, and use the device's path on the "
-        "machine in your script", ("host_path", "container_path", "mode")),
+    Key(("resources", "shm_size"), _TRANSLATED, "without an image it is removed: trials then use the machine's shared memory"),
+    Key(("resources", "devices"), _SAME, "the site allows devices by path", ("host_path", "container_path", "mode")),
     *_keys("resources", _NOTHING, "native_parallel", message="resources.slots_per_trial replaces it; remove the key", is_deprecated=True),
     *_keys("resources", _NOTHING, "slots", message="resources.slots_per_trial replaces it; remove the key", is_deprecated=True),
     *_keys("resources", _NOTHING, "agent_label", message="Determined ignored it too; list required labels of workers in "
            "resources.required_labels", is_deprecated=True),
     Key(("environment", "environment_variables"), _TRANSLATED,
         "one list for all slot kinds; the variables of resources.slot_kind are used, else those of cuda", ("cpu", "cuda", "rocm", "gpu")),
-    Key(("environment", "image"), _NOTHING, _PACKAGES, ("cpu", "cuda", "rocm", "gpu")),
-    Key(("environment", "force_pull_image"), _NOTHING, _PACKAGES, harmless=(False,)),
-    Key(("environment", "registry_auth"), _NOTHING, _PACKAGES, is_secret=True,
-        holds=("username", "password", "serveraddress", "email", "auth", "identitytoken", "registrytoken")),
-    Key(("environment", "add_capabilities"), _NOTHING, f"{_NO_CONTAINER}; the worker sets the capabilities of processes"),
-    Key(("environment", "drop_capabilities"), _NOTHING, f"{_NO_CONTAINER}; the worker sets the capabilities of processes"),
-    Key(("environment", "pod_spec"), _NOTHING, f"{_NO_CONTAINER}; choose machines with resources.required_labels"),
+    Key(("environment", "image"), _TRANSLATED, "images of determinedai are removed, and trials run as processes of the worker; list packages in "
+        "environment.requirements, or name an image with Python 3.11 or newer", ("cpu", "cuda", "rocm", "gpu")),
+    *_keys("environment", _SAME, "force_pull_image", "add_capabilities", "drop_capabilities"),
+    Key(("environment", "registry_auth"), _SAME, "username and password; the registry is the image's, and other keys are refused",
+        holds=("username", "password", "serveraddress", "email", "auth", "identitytoken", "registrytoken"), is_secret=True),
+    Key(("environment", "pod_spec"), _NOTHING, "trials do not run in pods; choose machines with resources.required_labels"),
     Key(("environment", "proxy_ports"), _NOTHING, "ports of trials are not proxied; connect to the worker's address",
         ("proxy_port", "proxy_tcp", "unauthenticated")),
     Key(("environment", "ports"), _NOTHING, "ports of trials are not proxied; connect to the worker's address", is_deprecated=True),

@@ -62,11 +62,15 @@ def translate(root: Mapping[str, JsonValue]) -> Translated:
     _entrypoint(translated)
     _names(translated)
     _variables(translated)
+    _images(translated)
+    _shared_memory(translated)
     _checkpoint_period(translated)
     _log_days(translated)
     _length(translated)
     _population(translated)
-    translated.has_secret = bool(translated.section("data").get("secrets"))
+    translated.has_secret = bool(translated.section("data").get("secrets")) or bool(
+        translated.section("environment").get("registry_auth")
+    )
     for key in KEYS:
         if key.translation is Translation.WITHOUT_EFFECT:
             _leave_out(translated, key)
@@ -174,6 +178,26 @@ def _of_kind(translated: Translated, given: Values) -> JsonValue:
         f"the lists differ by slot kind and the list of {chosen} is used; choose one with resources.slot_kind",
     )
     return lists[chosen]
+
+
+def _images(translated: Translated) -> None:
+    """Remove Determined's own images, which its master sets in every config: they contain its harness and an older Python."""
+    section = translated.section("environment")
+    image = section.get("image")
+    names = list(image.values()) if isinstance(image, dict) else [image]
+    if any(isinstance(name, str) and "determinedai/" in name for name in names):
+        del section["image"]
+        translated.warn("environment.image", BY_PATH["environment", "image"].message)
+
+
+def _shared_memory(translated: Translated) -> None:
+    """Remove the size of a container's shared memory if there is no container: Determined always runs one."""
+    section = translated.section("resources")
+    has_image = translated.section("environment").get("image") not in _EMPTY
+    if has_image or section.get("shm_size") in _EMPTY:
+        return
+    del section["shm_size"]
+    translated.warn("resources.shm_size", BY_PATH["resources", "shm_size"].message)
 
 
 def _checkpoint_period(translated: Translated) -> None:

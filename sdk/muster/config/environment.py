@@ -5,7 +5,8 @@ from pathlib import PurePosixPath
 
 from pydantic import Field, field_validator
 
-from muster.config.base_section import Section, refusal
+from muster.config.base_section import Section, refusal, rule
+from muster.config.containers import Capability, Image, RegistryAuth
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN = re.compile(
@@ -23,10 +24,30 @@ class Environment(Section):
         requirements: A file of the experiment's code, such as `requirements.txt`, whose packages pip installs in addition to the
             worker's, once per machine; experiments with the same file share the installation. It cannot replace the worker's
             torch, Horovod, numpy or SDK.
+        image: Image of a container that the trial runs in, such as `ghcr.io/team/train:1.4`, or one per slot kind:
+            `{cpu: …, cuda: …}`. It needs Python 3.11 or newer and your framework; Muster's SDK is mounted.
+        force_pull_image: Whether to ask the registry for a newer image of this name at each run.
+        registry_auth: Credentials for the image's registry.
+        add_capabilities: Capabilities of the container's processes, such as `SYS_PTRACE`; by default they have none.
+        drop_capabilities: Capabilities to remove from those added, such as by a template.
     """
 
     environment_variables: tuple[str, ...] = Field(default=(), max_length=1000, strict=False)
     requirements: str | None = Field(default=None, min_length=1, max_length=255)
+    image: Image | None = None
+    force_pull_image: bool = False
+    registry_auth: RegistryAuth | None = None
+    add_capabilities: tuple[Capability, ...] = Field(default=(), max_length=64, strict=False)
+    drop_capabilities: tuple[Capability, ...] = Field(default=(), max_length=64, strict=False)
+
+    @rule
+    def _fits_the_container(self) -> None:
+        if self.image is not None and self.requirements is not None:
+            raise refusal(
+                "requirements are installed outside of containers",
+                "requirements",
+                hint="install the packages in the image",
+            )
 
     @field_validator("requirements")
     @classmethod

@@ -14,7 +14,7 @@ from muster.config.budget import Budget
 from muster.config.checkpoint_policy import CheckpointPeriod, CheckpointPolicy
 from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
-from muster.config.determined_keys import BY_PATH
+from muster.config.containers import BindMount
 from muster.config.environment import Environment
 from muster.config.log_policies import LogPolicy, check_policies
 from muster.config.optimizations import Distributed, Optimizations, check_optimizations
@@ -59,6 +59,7 @@ class ExperimentConfig(Section):
         distributed: How the slots of a trial train together: by Horovod, by `torch.distributed` (DDP), or by your own launcher
             (`none`: one process per machine, with all its slots).
         max_restarts: How many failed runs of a trial are repeated; the trial fails with the next failure.
+        bind_mounts: Folders of the machines in the trial's container; needs `environment.image`.
         checkpoint_policy: Validations after which `trial.should_checkpoint()` asks for a checkpoint: those that improve on the
             trial's best, all, or none. A stopping trial is always asked for a last checkpoint.
         min_checkpoint_period: Maximum training between two stored checkpoints, whatever the policy; null means no maximum.
@@ -74,7 +75,6 @@ class ExperimentConfig(Section):
 
     refused: ClassVar[Mapping[str, str]] = {
         "template": "pass it on the command line: `muster experiment create --template NAME`",
-        "bind_mounts": BY_PATH[("bind_mounts",)].message,
     }
 
     name: str | None = Field(default=None, min_length=1, max_length=128)
@@ -91,6 +91,7 @@ class ExperimentConfig(Section):
     resources: Resources = Resources()
     max_restarts: int = Field(default=5, ge=0, le=10_000)
     environment: Environment = Environment()
+    bind_mounts: tuple[BindMount, ...] = Field(default=(), max_length=64, strict=False)
     checkpoint_storage: CheckpointStorage = CheckpointStorage()
     checkpoint_policy: CheckpointPolicy = "best"
     min_checkpoint_period: CheckpointPeriod | None = None
@@ -136,8 +137,42 @@ class ExperimentConfig(Section):
         self._check_space()
         self.first_points()
         check_policies(self.log_policies)
+        self._check_container()
         if self.budget is not None:
             self.budget.check_trial(self.slots_held)
+
+    def _check_container(self) -> None:
+        """Refuse settings of containers without an image, and images that a machine of the slot kind would not find."""
+        kind, image = self.resources.slot_kind, self.environment.image
+        if isinstance(image, dict) and (not image or (kind or next(iter(image))) not in image):
+            raise refusal(
+                f"there is no image for slots of kind '{kind}'" if kind else "image names no image", "environment", "image",
+                hint="add the kind to environment.image, or name one image for all",
+            )  # fmt: skip
+        least, most = self.resources.slot_range
+        if image is not None and least < most and kind != "cpu":
+            raise refusal(
+                "an elastic trial in a container can have CPU slots only: the GPUs of a container are fixed when it starts",
+                "resources", "slot_kind", hint="set slot_kind: cpu, or a fixed slots_per_trial",
+            )  # fmt: skip
+        given = {
+            ("bind_mounts",): self.bind_mounts,
+            ("resources", "shm_size"): self.resources.shm_size,
+            ("resources", "devices"): self.resources.devices,
+            ("environment", "registry_auth"): self.environment.registry_auth,
+            ("environment", "force_pull_image"): self.environment.force_pull_image,
+            ("environment", "add_capabilities"): self.environment.add_capabilities,
+        }
+        for path, value in given.items():
+            if value and image is None:
+                raise refusal(
+                    f"{path[-1]} applies to containers, and the config names no image",
+                    *path,
+                    hint="set environment.image, or remove the key",
+                )
+        paths = [mount.container_path for mount in self.bind_mounts]
+        if len(set(paths)) < len(paths):
+            raise refusal("two bind mounts have the same container_path", "bind_mounts")
 
     @property
     def slots_held(self) -> float:

@@ -1,12 +1,12 @@
 """The smaller sections of the config: resources, storage, reproducibility, profiling and retention."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
 from muster.config.base_section import Section, refusal, rule
-from muster.config.determined_keys import BY_PATH
+from muster.config.containers import ContainerDevice, Size
 from muster.config.labels import Labels
 from muster.config.priority_weight import Priority, Weight
 
@@ -71,9 +71,10 @@ class Resources(Section):
         required_labels: Labels that a worker must have, such as `{rack: r7}`.
         preferred_labels: Labels that a worker should have; workers with more of them are preferred.
         excluded_workers: Ids of workers that must not be used.
+        shm_size: Size of a container's `/dev/shm`, such as `4 GiB`; null uses the engine's default.
+        devices: Device files of the machines in a container, such as `{host_path: /dev/fuse, container_path: /dev/fuse}`, or
+            `/dev/fuse:/dev/fuse:rwm`.
     """
-
-    refused: ClassVar[Mapping[str, str]] = {"devices": BY_PATH["resources", "devices"].message}
 
     slots_per_trial: SlotsPerTrial = 1
     max_slots: int | None = Field(default=None, ge=1, le=1_000_000)
@@ -85,6 +86,8 @@ class Resources(Section):
     required_labels: Labels = Field(default_factory=dict)
     preferred_labels: Labels = Field(default_factory=dict)
     excluded_workers: tuple[WorkerName, ...] = Field(default=(), max_length=64, strict=False)
+    shm_size: Size | None = None
+    devices: tuple[ContainerDevice, ...] = Field(default=(), max_length=64, strict=False)
 
     @property
     def slot_range(self) -> tuple[int, int]:
@@ -98,6 +101,17 @@ class Resources(Section):
     def slot_fraction(self) -> int:
         """Share of one slot in thousandths; 0 if the trial uses whole slots."""
         return round(self.slots_per_trial * 1000) if isinstance(self.slots_per_trial, float) else 0
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _complete_devices(cls, devices: object) -> object:
+        """Accept `host:container:mode` for a mapping."""
+        if not isinstance(devices, list | tuple):
+            return devices
+        names = ("host_path", "container_path", "mode")
+        return [
+            dict(zip(names, one.split(":"), strict=False)) if isinstance(one, str) else one for one in devices
+        ]
 
     @field_validator("resource_pool")
     @classmethod

@@ -60,7 +60,7 @@ class Decoder:
             kind = self._types[content.pop("t")]
             known = _names(kind)
             return kind(**{name: value for name, value in content.items() if name in known})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Rejected(
                 "frame_invalid", f"the frame is not a message of this protocol: {error!r}"
             ) from error

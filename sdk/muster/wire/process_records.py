@@ -12,7 +12,7 @@ from muster.wire.frames import ProcessFrame
 PROCESSES = "processes"
 LOCK = "parent.lock"
 _FIELDS = frozenset(part.name for part in fields(ProcessFrame))
-_LOST = "the warm parent died, and its processes with it"
+LOST = "the warm parent died, and its processes with it"
 
 
 def read_ended(folder: Path) -> Iterator[ProcessFrame]:
@@ -21,7 +21,7 @@ def read_ended(folder: Path) -> Iterator[ProcessFrame]:
         with suppress(OSError, ValueError, TypeError):
             kept = json.loads(path.read_text())
             process = ProcessFrame(**{name: kept[name] for name in kept.keys() & _FIELDS})
-            yield process if process.exit_code is not None else replace(process, exit_code=-9, error=_LOST)
+            yield process if process.exit_code is not None else replace(process, exit_code=-9, error=LOST)
 
 
 def is_served(directory: Path) -> bool:

@@ -48,6 +48,7 @@ def _lineage(lineage: Lineage) -> versions.ModelLineage:
         not_finite=not_finite_only(lineage.metrics),
         datasets=[versions.DatasetReference.model_validate(one.model_dump()) for one in lineage.datasets],
         start_checkpoint=lineage.start_checkpoint,
+        image=lineage.image,
     )
 
 

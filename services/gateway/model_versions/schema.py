@@ -86,6 +86,9 @@ class ModelLineage(Resource):
     )
     datasets: list[DatasetReference] = []
     start_checkpoint: UUID | None = None
+    image: str | None = Field(
+        default=None, description="Image of the container that the run trained in, with its digest."
+    )
 
 
 class StageApproval(Resource):

@@ -11,6 +11,7 @@ Kind = Literal[
     "preparing",
     "fetching_code",
     "making_environment",
+    "pulling_image",
     "restoring",
     "starting",
     "training",
@@ -24,6 +25,7 @@ Kind = Literal[
 _WITHIN: Mapping[str, tuple[Kind, Kind]] = {
     "fetch_code": ("fetching_code", "preparing"),
     "make_environment": ("making_environment", "preparing"),
+    "pull_image": ("pulling_image", "preparing"),
     "restore_checkpoint": ("restoring", "preparing"),
     "first_step": ("first_step", "training"),
     "write_checkpoint": ("writing_checkpoint", "training"),

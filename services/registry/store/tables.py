@@ -110,6 +110,9 @@ runs = Table(
     Column("delay_reason", Text),
 )
 
+IMAGE_OF_RUN = runs.c.phases[("pull_image 0", "image")].astext
+"""The image of a run's container, with its digest, from the phases that its worker reported."""
+
 workers = Table(
     "worker",
     METADATA,

@@ -57,6 +57,7 @@ class SubmissionHandlers:
         experiment = ExperimentRecord(message.experiment_id, message.number, unit.now)
         try:
             config = load_config(message.config)
+            self.dispatcher.check_container(config)
             check_space(config)
             check_budget(config, unit.now, self.dispatcher.price_of(config))
         except Rejected as error:

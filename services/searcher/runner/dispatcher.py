@@ -13,13 +13,14 @@ from services.searcher.core.experiment.entities import ExperimentRecord, trial_i
 from services.searcher.core.reducers.changes import Changes, Decision, ValidationVerdict
 from services.searcher.core.reducers.ending import choose_best, end_rest
 from services.searcher.core.reducers.starting import resume_loaded
-from services.searcher.events import experiment_changed, trial_changed, trial_requested
+from services.searcher.events import container_of, experiment_changed, trial_changed, trial_requested
 from services.searcher.metrics import DECISION_DURATION, count_decision
 from services.searcher.runner.searches import LoadedSearch, SearchCache
 from services.searcher.store import entities
 from services.searcher.store.entities import Locked
 from services.searcher.store.pareto import load_bests
 from shared.bus import Bus, Delivery, Unit
+from shared.container_rules import ContainerSettings, check_container
 from shared.errors import Broken
 from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.base import Event, Hint
@@ -55,6 +56,7 @@ class Dispatcher:
         capacity: Set when a pool's capacity was reported.
         budgets: Set when a budget check is due at another time or a price may have changed.
         prices: Hourly price of a slot by pool, as last read.
+        containers: The limits of the site for containers.
     """
 
     searches: SearchCache
@@ -63,6 +65,12 @@ class Dispatcher:
     capacity: asyncio.Event = field(default_factory=asyncio.Event)
     budgets: asyncio.Event = field(default_factory=asyncio.Event)
     prices: dict[PoolName, float] = field(default_factory=dict)
+    containers: ContainerSettings = field(default_factory=ContainerSettings)
+
+    def check_container(self, config: ExperimentConfig) -> None:
+        """Refuse a config whose container the site does not allow. Raises Rejected."""
+        if (container := container_of(config)) is not None:
+            check_container(container, self.containers)
 
     def price_of(self, config: ExperimentConfig) -> float:
         """Return the hourly price of a slot in the search's pool, 0 if it has no price."""

@@ -7,7 +7,7 @@ import pytest
 from muster.errors import NotFound
 from shared.ids import CheckpointId, ModelId, VersionId, new_id
 from shared.messages.base import Command
-from shared.messages.lineage import GetLineageGraph, LineageGraph, NodeKind
+from shared.messages.lineage import GetLineage, GetLineageGraph, LineageGraph, NodeKind
 from shared.messages.models import (
     CreateModel,
     CreateVersion,
@@ -20,6 +20,7 @@ from shared.messages.models import (
     SetAlias,
     SetStage,
 )
+from shared.messages.phases import PhaseRecord, ReportPhases
 from tests.integration.registry.messages import submitted, validation, wanted
 from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK, Run
@@ -199,6 +200,29 @@ async def test_a_graph_leads_from_the_data_to_who_used_the_model(around: Platfor
     for kind, odd in (("version", "'; DROP"), ("trial", ""), ("dataset", "nothing"), ("code", "0")):
         with pytest.raises(NotFound):
             await around.ask(GetLineageGraph(kind=kind, id=odd))
+
+
+async def test_the_image_of_the_container_belongs_to_the_lineage(around: Platform) -> None:
+    """Of the run that wrote the checkpoint: a later run may have another one."""
+    catalogue = Catalogue(around, "contained")
+    await catalogue.create()
+    first = await trained(around)
+    await around.insist(pulled(first, "ghcr.io/team/train@sha256:1"))
+    checkpoint = await save(around, first, 1, 10)
+    await around.insist(pulled(around.scheduler.grant(first), "ghcr.io/team/train@sha256:2"))
+    version = await catalogue.register(checkpoint)
+    assert (await around.ask(GetLineage(version_id=version))).image == "ghcr.io/team/train@sha256:1"
+    images = {
+        node.kind: node.facts.get("image") for node in (await graph(around, "version", str(version))).nodes
+    }
+    assert images["checkpoint"] == "ghcr.io/team/train@sha256:1"
+    assert images["trial"] == "ghcr.io/team/train@sha256:2"
+    assert images["code"] is None
+
+
+def pulled(run: Run, image: str) -> ReportPhases:
+    phase = PhaseRecord(kind="pull_image", began_ms=1, ended_ms=2, image=image)
+    return ReportPhases(run_id=run.id, phases=(phase,))
 
 
 async def graph(around: Platform, kind: NodeKind, place: str) -> LineageGraph:

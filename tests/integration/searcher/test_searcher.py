@@ -270,6 +270,22 @@ async def test_a_config_that_turns_out_wrong_is_rejected_with_the_place(
     assert (await neighbours.bus.ask(ValidateConfig(config=document(ASHA)), neighbours.tenant)).warnings == ()
 
 
+async def test_containers_beyond_the_limits_of_the_site_are_refused_at_submission(
+    service: object, neighbours: Neighbours
+) -> None:
+    image = {"environment": {"image": "ghcr.io/team/train:1"}}
+    mounted = document(RANDOM) | image | {"bind_mounts": [{"host_path": "/etc", "container_path": "/mnt"}]}
+    over = await neighbours.wait_state(await neighbours.submit(mounted), "rejected")
+    assert (over.reason or "").startswith("bind_mounts[0]: mounting /etc is not allowed on this site")
+    with pytest.raises(Rejected, match="MUSTER_CONTAINERS__BIND_MOUNTS"):
+        await neighbours.bus.ask(ValidateConfig(config=mounted), neighbours.tenant)
+    experiment = await neighbours.submit(document(RANDOM) | image)
+    [first, *_] = await requests(neighbours, experiment, 2)
+    container = first.spec.container
+    assert container is not None
+    assert container.images == dict.fromkeys(("cuda", "rocm", "cpu"), "ghcr.io/team/train:1")
+
+
 async def test_a_repeated_submission_makes_one_experiment(service: object, neighbours: Neighbours) -> None:
     experiment = await neighbours.submit(document({"name": "random", "max_trials": 2}))
     await requests(neighbours, experiment, 2)

@@ -27,7 +27,7 @@ from shared.messages.checkpoints import CommitCheckpoint, CommitMany, Restore, U
 from shared.messages.experiments import TrialVerdict
 from shared.messages.files import GetCode
 from shared.messages.media import CommitMedia, SendMedia
-from shared.messages.phases import PhasesStored, ReportPhases
+from shared.messages.phases import PhaseRecord, PhasesStored, ReportPhases
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
 from shared.messages.trial_specs import GangMember, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
@@ -54,6 +54,7 @@ class FakePlatform(FakeFiles):
         self.reports: dict[UUID, dict[int, Any]] = defaultdict(dict)
         self.profiles: dict[UUID, list[Any]] = defaultdict(list)
         self.lines: dict[UUID, dict[tuple[str, int], Any]] = defaultdict(dict)
+        self.phases: dict[UUID, list[PhaseRecord]] = defaultdict(list)
         self.repeats = 0
         self.decide_at: dict[UUID, list[float | None]] = {}
         self.verdicts: dict[tuple[UUID, int], str] = {}
@@ -171,6 +172,7 @@ class FakePlatform(FakeFiles):
         return "\n".join(stored[key].text for key in sorted(stored))
 
     async def _on_phases(self, ask: RequestContext, told: ReportPhases) -> PhasesStored:
+        self.phases[told.run_id].extend(told.phases)
         return PhasesStored()
 
     async def _on_batch(self, ask: RequestContext, batch: ReportBatch | LogBatch | ProfileBatch) -> Mark:

@@ -12,12 +12,14 @@ import pytest
 from muster import wire
 from tests.support.waiting import eventually
 from worker.executors.interface import Executor, ExecutorEvents, Order
+from worker.executors.parents import MachineParent
 from worker.executors.process import ProcessExecutor, parent_environment
 
 
 def by_processes(directory: Path, events: ExecutorEvents) -> Executor:
     directory.mkdir(exist_ok=True)
-    return ProcessExecutor(directory, "muster._trial", parent_environment(dict(os.environ)), events)
+    parent = MachineParent(directory, "muster._trial", parent_environment(dict(os.environ)))
+    return ProcessExecutor(parent, events)
 
 
 class Bench:
@@ -84,7 +86,8 @@ async def test_what_is_asked_before_it_is_ready_is_done_in_order(bench: Bench) -
 async def test_what_waits_for_a_parent_that_does_not_start_can_be_ended(tmp_path: Path) -> None:
     def by_nothing(directory: Path, events: ExecutorEvents) -> Executor:
         directory.mkdir()
-        return ProcessExecutor(directory, "", parent_environment(dict(os.environ)), events, "/bin/false")
+        parent = MachineParent(directory, "", parent_environment(dict(os.environ)), "/bin/false")
+        return ProcessExecutor(parent, events)
 
     bench = Bench(by_nothing, tmp_path)
     try:

@@ -17,6 +17,7 @@ from tests.integration.worker.support import code_in
 from tests.support.waiting import eventually
 from worker.executors import process, start_failures
 from worker.executors.interface import ExecutorEvents
+from worker.executors.parents import MachineParent
 from worker.executors.process import ProcessExecutor, parent_environment
 
 Told = dict[str, wire.ProcessFrame]
@@ -37,7 +38,7 @@ async def make(tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch) -> A
     def begin(interpreter: str) -> ProcessExecutor:
         events = ExecutorEvents(lambda one: told.update({one.name: one}), lambda: None)
         environment = parent_environment(dict(os.environ))
-        executor = ProcessExecutor(tmp_path, "muster._trial", environment, events, interpreter)
+        executor = ProcessExecutor(MachineParent(tmp_path, "muster._trial", environment, interpreter), events)
         made.append((executor, asyncio.get_running_loop().create_task(executor.run())))
         return executor
 

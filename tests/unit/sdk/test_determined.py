@@ -8,10 +8,8 @@ import yaml
 from muster.config import ExperimentConfig, load_config, read_config
 from muster.config.base_section import Section
 from muster.config.determined_keys import BY_PATH, KEYS, Translation
-from muster.config.load import check_partial
 from muster.config.log_policies import LogPolicy
 from muster.config.searcher_schema import KINDS
-from muster.errors import Rejected
 from tests.unit.sdk.configs import GOOD, refused
 
 SCHEMA = """
@@ -226,24 +224,34 @@ def test_what_could_not_be_what_was_meant_is_refused() -> None:
         ("bind_mounts: [{host_path: /data, container_path: /data}]", "bind_mounts"),
         ("resources: {devices: [{host_path: /dev/a, container_path: /dev/b}]}", "resources.devices"),
         ("resources: {devices: ['/dev/a:/dev/b:mrw']}", "resources.devices"),
+        ("environment: {add_capabilities: [SYS_PTRACE]}", "environment.add_capabilities"),
+        ("environment: {registry_auth: {username: u, password: p}}", "environment.registry_auth"),
     ],
 )
-def test_what_only_a_container_has_is_refused_with_the_reason(given: str, place: str) -> None:
+def test_what_only_a_container_has_is_refused_without_an_image(given: str, place: str) -> None:
     told = refused(f"{SINGLE}\n{given}")
-    assert (told.code, (told.place or "").split(",")[0]) == ("unsupported_key", place)
-    assert "not in containers" in told.message
-    assert "on the machine in your script" in told.message
-    assert BY_PATH[tuple(place.split("."))].translation is Translation.REFUSED
-    with pytest.raises(Rejected):
-        check_partial(yaml.safe_load(given), "template")
+    assert (told.place or "").split(",")[0] == place
+    assert "the config names no image" in told.message
+    assert load_config(f"{SINGLE}\n{given}", ["environment.image=ghcr.io/team/train:1"]).environment.image
 
 
-def test_the_image_and_its_shared_memory_are_left_out_and_the_difference_is_told() -> None:
-    read = read_config(f"{SINGLE}\nenvironment: {{image: mine}}\nresources: {{shm_size: 4 GiB}}")
+def test_determineds_own_image_is_left_out_and_the_difference_is_told() -> None:
+    given = "environment: {image: {cuda: determinedai/environments:cuda-11}}\nresources: {shm_size: 4 GiB}"
+    read = read_config(f"{SINGLE}\n{given}")
     told = {warning.split(":")[0]: warning for warning in read.warnings}
     assert set(told) == {"environment.image", "resources.shm_size"}
     assert "environment.requirements" in told["environment.image"]
     assert "the machine's shared memory" in told["resources.shm_size"]
+
+
+def test_other_images_are_used_with_their_shared_memory() -> None:
+    given = (
+        "environment: {image: {gpu: team/train, cpu: null}}\nresources: {shm_size: 4 GiB, slot_kind: cuda}"
+    )
+    read = read_config(f"{SINGLE}\n{given}")
+    assert read.warnings == ()
+    assert read.config.environment.image == {"cuda": "docker.io/team/train:latest"}
+    assert read.config.resources.shm_size == 4 * 2**30
 
 
 def test_a_single_training_takes_a_space() -> None:

@@ -20,7 +20,7 @@ from tests.unit.sdk.shell import EXPERIMENT, ID, Shell
 CONFIG: dict[str, Any] = {
     "name": "mnist lr", "entrypoint": "python3 train.py", "labels": ["vision"], "workspace": "", "project": "", "description": None,
     "bind_mounts": [], "scheduling_unit": 100, "debug": False, "min_validation_period": {"batches": 0},
-    "environment": {"image": {"cpu": "a", "cuda": "b"}, "environment_variables": {"cpu": [], "cuda": [], "rocm": []}},
+    "environment": {"image": {"cpu": "determinedai/a", "cuda": "determinedai/b"}, "environment_variables": {"cpu": [], "cuda": [], "rocm": []}},
     "checkpoint_storage": {"type": "s3", "bucket": "ckpts", "prefix": "p", "save_trial_best": 1},
     "hyperparameters": {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}, "batch": {"type": "const", "val": 32}, "none": None},
     "searcher": {"name": "random", "metric": "loss", "smaller_is_better": True, "max_trials": 4, "max_concurrent_trials": 2},

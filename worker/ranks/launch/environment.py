@@ -38,7 +38,8 @@ def rank_environment(
     mine = allocation.members[assignment.index]
     if mine.fraction or not mine.slots:
         environment[wire.ENV_SLOT_SHARE] = f"{mine.fraction / WHOLE_SLOT:g}"
-    environment |= _visible_gpus(mine.slot_ids if machine.kind != "cpu" else ())
+    gpus = mine.slot_ids if machine.kind != "cpu" else ()
+    environment |= _visible_gpus(range(len(gpus)) if machine.is_container else gpus)
     if machine.kind == "cpu":
         environment.setdefault("OMP_NUM_THREADS", str(threads_of(run, allocation)))
     if is_elastic(spec):

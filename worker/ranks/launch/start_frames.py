@@ -19,8 +19,11 @@ from worker.ranks.launch.environment import (
 )
 from worker.ranks.launch.gang_addresses import own_address
 from worker.ranks.launch.trial_file import is_elastic, spec_of
+from worker.sandbox.accounts import Account
 
-_OPEN_FILES = 65_536
+OPEN_FILES = 65_536
+_IN_ANY_SHELL = ["/bin/sh", "-c", 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"']
+"""Runs a script by bash if an image has it."""
 
 
 def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> wire.OpenRendezvous:
@@ -41,11 +44,11 @@ def hook_frame(
     run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine, script: str
 ) -> wire.Launch:
     """Return the order for the startup hook; its output goes to the log of this machine's first rank."""
-    rank, account = run.gang.assignment.first_rank, machine.account
+    rank, account = run.gang.assignment.first_rank, _user_of(machine)
     return wire.Launch(
         name=process_name(run.run_id, run.gang.generation, HOOK),
         run=str(run.run_id),
-        command=[which("bash") or "/bin/sh", script],
+        command=[*_IN_ANY_SHELL, script] if machine.is_container else [which("bash") or "/bin/sh", script],
         directory=str(paths.code),
         stdout=str(paths.output(rank, "stdout")),
         stderr=str(paths.output(rank, "stderr")),
@@ -87,7 +90,7 @@ def _rank_frame(
 ) -> wire.Launch:
     spec = spec_of(allocation)
     rank = run.gang.next_assignment.first_rank + local
-    account = machine.account
+    account = _user_of(machine)
     on_gpu = machine.kind != "cpu"
     entrypoint = spec.entrypoint if isinstance(spec.entrypoint, str) else list(spec.entrypoint)
     return wire.Launch(
@@ -114,10 +117,15 @@ def _rank_frame(
     )
 
 
+def _user_of(machine: Machine) -> Account | None:
+    """Return the user that a process changes to; a container's processes already have theirs."""
+    return None if machine.is_container else machine.account
+
+
 def _limits(machine: Machine, slots: int) -> dict[str, int]:
     """Return a rank's resource limits: no core files, open files, file size; in a sandbox also processes, which the kernel counts per
     user, and memory where no control group limits it. That is data, not address space: a mapped GPU is not memory use."""
-    limits = {"core": 0, "nofile": _OPEN_FILES}
+    limits = {"core": 0, "nofile": OPEN_FILES}
     if machine.run_bytes is not None:
         limits["fsize"] = machine.run_bytes
     if machine.sandbox is not None:

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from muster import wire
 from muster.errors import Transient
 from shared.runtime.outages import Outages
 from worker.environments.environments import EnvironmentRequest
 from worker.ranks.launch.trial_file import spec_of, write_trial_file
+from worker.runs.containers import make_folders
 from worker.runs.context import RunContext
 from worker.runs.watching.hangs import make_heartbeat_file
 from worker.runs.watching.profiling import make_timing_file
@@ -58,9 +60,15 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
         with context.phases.during("fetch_code"):
             await tools.code.copy(run_id, allocation.tenant, spec.code_hash, paths.code)
     if spec.requirements is not None:
-        request = EnvironmentRequest(paths.code, spec.requirements, allocation.tenant, spec.code_hash)
+        environment = EnvironmentRequest(paths.code, spec.requirements, allocation.tenant, spec.code_hash)
         with context.phases.during("make_environment"):
-            enter(context, await tools.environments.make(request, context.tail.log))
+            enter(context, await tools.environments.make(environment, context.tail.log))
+    if spec.container is not None:
+        request = tools.containers.request(context.stored, tools.machine)
+        with context.phases.during("pull_image") as facts:
+            image = await tools.images.get(request, context.tail.log)
+            facts["image"] = image.digest
+        context.stored = replace(context.stored, image=image)
     latest = None
     if allocation.run_number > 1 or spec.start_checkpoint is not None:
         with context.phases.during("restore_checkpoint"):
@@ -78,3 +86,6 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
         make_timing_file(paths.watch, context.run.gang.assignment.ranks)
     if context.account is not None:
         context.account.own(paths)
+    if context.machine.is_container:
+        networks = tools.machine.networks
+        make_folders(paths, context.account, networks.access(run_id).resolver if networks else "")

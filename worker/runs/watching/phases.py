@@ -29,6 +29,7 @@ _SPANS: Mapping[PhaseKind, str] = {
     "prepare": "prepare run",
     "fetch_code": "fetch code",
     "make_environment": "make environment",
+    "pull_image": "pull image",
     "restore_checkpoint": "restore checkpoint",
     "start": "start trial",
     "first_step": "make first step",
@@ -47,13 +48,14 @@ class Phases:
         self._stepping_at: datetime | None = None
 
     @contextmanager
-    def during(self, kind: PhaseKind) -> Iterator[None]:
-        """Record a phase of the preparation; failed attempts appear only in the trace."""
+    def during(self, kind: PhaseKind) -> Iterator[dict[str, str]]:
+        """Record a phase of the preparation, with the facts that are added to the yielded mapping; failed attempts appear only in the trace."""
+        facts: dict[str, str] = {}
         began = self._clock.now()
         parent = self._trace if kind == "prepare" else None
         with telemetry.span(_SPANS[kind], parent=parent, run=self._run_id):
-            yield
-        self.sender.take(_phase(kind, began, self._clock.now()))
+            yield facts
+        self.sender.take(_phase(kind, began, self._clock.now()).model_copy(update=facts))
 
     def on_ranks_asked(self) -> None:
         """Record that the ranks are being started."""

@@ -10,7 +10,16 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.runs.core.datasets import dataset_id, parse_dataset
-from services.registry.store.tables import checkpoints, consumers, experiments, models, trials, versions
+from services.registry.store.tables import (
+    IMAGE_OF_RUN,
+    checkpoints,
+    consumers,
+    experiments,
+    models,
+    runs,
+    trials,
+    versions,
+)
 from shared.database.statements import among
 from shared.messages.lineage import Dataset, EdgeKind, LineageNode, NodeKind
 
@@ -119,6 +128,8 @@ async def load_nodes(connection: AsyncConnection, kind: NodeKind, ids: Sequence[
 
 def _node(kind: NodeKind, row: RowMapping) -> LineageNode:
     facts = dict(row)
+    if facts.get("image") is None:
+        facts.pop("image", None)
     named = {"id": str(facts.pop("id")), "name": facts.pop("called")}
     return LineageNode(**named, kind=kind, facts={**facts.pop("metadata", {}), **facts})
 
@@ -135,6 +146,12 @@ _NODES: Mapping[NodeKind, Select[Any]] = {
         func.concat_ws(".", experiments.c.number, trials.c.number).label("called"),
         trials.c.number,
         trials.c.hyperparameters,
+        select(IMAGE_OF_RUN)
+        .where(runs.c.trial == trials.c.id, IMAGE_OF_RUN.is_not(None))
+        .order_by(runs.c.number.desc())
+        .limit(1)
+        .scalar_subquery()
+        .label("image"),
     ).select_from(trials.outerjoin(experiments, experiments.c.id == trials.c.experiment)),
     "checkpoint": select(
         checkpoints.c.id,
@@ -143,6 +160,7 @@ _NODES: Mapping[NodeKind, Select[Any]] = {
         checkpoints.c.state,
         checkpoints.c.files,
         checkpoints.c.size_bytes,
+        select(IMAGE_OF_RUN).where(runs.c.id == checkpoints.c.run).scalar_subquery().label("image"),
     ),
     "version": select(
         versions.c.id,

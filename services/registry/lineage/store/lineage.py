@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.checkpoints.store.metrics import load_metrics
-from services.registry.store.tables import experiments, trials, versions
+from services.registry.store.tables import IMAGE_OF_RUN, experiments, runs, trials, versions
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
 from shared.messages.lineage import Lineage
 
@@ -30,6 +30,7 @@ async def trace_lineage(connection: AsyncConnection, checkpoint: CheckpointRow) 
     datasets = await connection.scalar(
         select(experiments.c.datasets).where(experiments.c.id == checkpoint.experiment)
     )
+    image = await connection.scalar(select(IMAGE_OF_RUN).where(runs.c.id == checkpoint.run))
     metrics = await load_metrics(connection, [checkpoint])
     return Lineage(
         experiment_id=ExperimentId(checkpoint.experiment),
@@ -42,4 +43,5 @@ async def trace_lineage(connection: AsyncConnection, checkpoint: CheckpointRow) 
         metrics=metrics.get(checkpoint.id, {}),
         datasets=datasets or (),
         start_checkpoint=trial.start_checkpoint if trial else None,
+        image=image,
     )

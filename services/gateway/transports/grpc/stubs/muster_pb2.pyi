@@ -3391,7 +3391,7 @@ class ModelComparison(_message.Message):
     def __init__(self, base: _Optional[_Union[ModelVersion, _Mapping]] = ..., other: _Optional[_Union[ModelVersion, _Mapping]] = ..., differences: _Optional[_Iterable[_Union[Difference, _Mapping]]] = ...) -> None: ...
 
 class ModelLineage(_message.Message):
-    __slots__ = ("experiment", "trial", "run", "checkpoint", "step", "code_sha256", "hyperparameters", "metrics", "not_finite", "datasets", "start_checkpoint")
+    __slots__ = ("experiment", "trial", "run", "checkpoint", "step", "code_sha256", "hyperparameters", "metrics", "not_finite", "datasets", "start_checkpoint", "image")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -3417,6 +3417,7 @@ class ModelLineage(_message.Message):
     NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     DATASETS_FIELD_NUMBER: _ClassVar[int]
     START_CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    IMAGE_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     trial: str
     run: str
@@ -3428,7 +3429,8 @@ class ModelLineage(_message.Message):
     not_finite: _containers.ScalarMap[str, NotFinite]
     datasets: _containers.RepeatedCompositeFieldContainer[DatasetReference]
     start_checkpoint: str
-    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[str] = ..., checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., code_sha256: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metrics: _Optional[_Mapping[str, float]] = ..., not_finite: _Optional[_Mapping[str, NotFinite]] = ..., datasets: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ..., start_checkpoint: _Optional[str] = ...) -> None: ...
+    image: str
+    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[str] = ..., checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., code_sha256: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metrics: _Optional[_Mapping[str, float]] = ..., not_finite: _Optional[_Mapping[str, NotFinite]] = ..., datasets: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ..., start_checkpoint: _Optional[str] = ..., image: _Optional[str] = ...) -> None: ...
 
 class ModelPage(_message.Message):
     __slots__ = ("items", "next_cursor")

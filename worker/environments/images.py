@@ -1,0 +1,234 @@
+"""Images of containers: pulled once per machine, pinned by digest, and examined for what ranks need."""
+
+import asyncio
+import base64
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from uuid import UUID
+
+import structlog
+from pydantic import BaseModel, ValidationError
+
+from muster.errors import Rejected
+from shared.messages.trial_specs import RegistryAuth
+from worker.executors.container import MAX_NPROC, Engine, ulimit
+from worker.store.records import StoredImage
+
+PULL_S = 3600.0
+PROBE_S = 60.0
+PROGRESS_EVERY_S = 60.0
+OLDEST_PYTHON = (3, 11)
+MAX_CHARACTERS = 1000
+_PROBE = """
+import json, sys
+from importlib.metadata import version
+def found(name):
+    try:
+        return version(name)
+    except Exception:
+        return ""
+print(json.dumps({"python": list(sys.version_info[:2]), "torch": found("torch"), "horovod": found("horovod")}))
+"""
+_log = structlog.get_logger()
+
+LogLine = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRequest:
+    """A run's request for an image. `needs_horovod`: whether its ranks train together by Horovod."""
+
+    name: str
+    tenant: UUID
+    auth: RegistryAuth | None = None
+    is_forced: bool = False
+    needs_horovod: bool = False
+
+
+class PythonOfImage(BaseModel):
+    """Versions reported by an image's Python; empty if a package is missing."""
+
+    python: tuple[int, int]
+    torch: str = ""
+    horovod: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pulled:
+    image: StoredImage
+    python: PythonOfImage
+
+
+@dataclass(slots=True)
+class _Pull:
+    """A pull in progress, shared by all runs that wait for it."""
+
+    task: asyncio.Task[_Pulled] = field(init=False)
+
+    async def wait(self, name: str, log: LogLine) -> _Pulled:
+        """Wait until it ends. A run that ends meanwhile does not cancel it for others."""
+        began = time.monotonic()
+        while not (await asyncio.wait({self.task}, timeout=PROGRESS_EVERY_S))[0]:
+            log(f"the image {name} has been pulled for {(time.monotonic() - began) / 60:.0f} min")
+        return self.task.result()
+
+
+class Images:
+    """Images on this machine. A tenant gets an image only after the registry gave it to this tenant: another one's credentials do not count."""
+
+    def __init__(self, engine: Engine | None) -> None:
+        self._engine = engine
+        self._known: dict[tuple[UUID, str], _Pulled] = {}
+        self._pulls: dict[tuple[UUID, str], _Pull] = {}
+
+    async def get(self, request: ImageRequest, log: LogLine) -> StoredImage:
+        """Return the image, pulled if this tenant has not pulled it yet.
+
+        Raises:
+            Rejected: There is no engine, the registry refuses, or the image lacks what ranks need.
+            OSError: The engine does not answer.
+        """
+        if self._engine is None:
+            raise Rejected(
+                "no_container_engine",
+                "this worker cannot run containers: no container engine is installed",
+                place="environment.image",
+                hint="install podman on the machine, set MUSTER_WORKER__CONTAINER_ENGINE, or choose another pool",
+            )
+        key = request.tenant, request.name
+        if request.is_forced or key not in self._known:
+            self._known[key] = await self._pull(self._engine, request, log)
+        pulled = self._known[key]
+        return _with_horovod(request, pulled) if request.needs_horovod else pulled.image
+
+    async def _pull(self, engine: Engine, request: ImageRequest, log: LogLine) -> _Pulled:
+        key = request.tenant, request.name
+        began = time.monotonic()
+        pull = self._pulls.get(key)
+        if pull is None:
+            log(f"pulling the image {request.name}")
+            pull = self._pulls[key] = _Pull()
+            pull.task = asyncio.create_task(
+                asyncio.to_thread(_pull_now, engine, request), name=f"pull {request.name}"
+            )
+            pull.task.add_done_callback(lambda _: self._pulls.pop(key, None))
+        else:
+            log(f"waiting for the image {request.name}, which another run is pulling")
+        pulled = await pull.wait(request.name, log)
+        log(f"the image {pulled.image.digest} is ready after {time.monotonic() - began:.1f} s")
+        return pulled
+
+
+def _pull_now(engine: Engine, request: ImageRequest) -> _Pulled:
+    with tempfile.TemporaryDirectory(prefix="muster-registry-") as folder:
+        file = Path(folder, "config.json")
+        file.touch(mode=0o600)
+        file.write_text(_credentials(request))
+        variables = {"REGISTRY_AUTH_FILE": str(file), "DOCKER_CONFIG": folder}
+        pulled = engine.run("pull", "--quiet", request.name, timeout_s=PULL_S, **variables)
+    if pulled.returncode:
+        raise Rejected(
+            "image_not_pulled",
+            f"the image {request.name} could not be pulled: {_last_error(pulled.stderr)}",
+            place="environment.image",
+        )
+    image = _inspect(engine, request.name)
+    python = _probe(engine, request.name, image)
+    _log.info("pulled an image", name=request.name, digest=image.digest)
+    return _Pulled(image, python)
+
+
+def _credentials(request: ImageRequest) -> str:
+    """Return the engine's credentials file: those of the run, and never the machine's own."""
+    if request.auth is None:
+        return json.dumps({"auths": {}})
+    given = base64.b64encode(f"{request.auth.username}:{request.auth.password}".encode()).decode()
+    return json.dumps({"auths": {request.name.partition("/")[0]: {"auth": given}}})
+
+
+def _inspect(engine: Engine, name: str) -> StoredImage:
+    found = engine.run("image", "inspect", name)
+    try:
+        facts = json.loads(found.stdout)[0]
+        variables = dict(one.partition("=")[::2] for one in facts["Config"].get("Env") or ())
+        repository = _repository(name)
+        digests = [one for one in facts["RepoDigests"] if _repository(one) == repository]
+        return StoredImage(id=str(facts["Id"]), digest=digests[0], variables=variables)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise OSError(f"the image {name} could not be inspected: {_last_error(found.stderr)}") from error
+
+
+def _probe(engine: Engine, name: str, image: StoredImage) -> PythonOfImage:
+    """Run the image's Python once, without network and rights."""
+    isolated = ("--network", "none", "--user", "65534:65534", *engine.rights)
+    limits = ("--pids-limit", "64", "--memory", "512m")
+    ulimits = (*ulimit("nofile", 1024), *ulimit("nproc", MAX_NPROC))
+    command = ("--pull", "never", "--entrypoint", "python3", image.id, "-c", _PROBE)
+    asked = engine.run("run", "--rm", *isolated, *limits, *ulimits, *command, timeout_s=PROBE_S)
+    try:
+        python = PythonOfImage.model_validate_json(asked.stdout[:MAX_CHARACTERS])
+    except ValidationError:
+        raise Rejected(
+            "image_without_python",
+            f"the image {name} cannot run trials: {_last_error(asked.stderr) or 'python3 printed nothing'}",
+            place="environment.image",
+            hint="use an image with python3 on its PATH",
+        ) from None
+    if python.python < OLDEST_PYTHON:
+        raise Rejected(
+            "image_python_too_old",
+            f"the image {name} has Python {_dotted(python.python)}, and Muster's SDK needs {_dotted(OLDEST_PYTHON)} or newer",
+            place="environment.image",
+            hint="use an image with a newer python3 on its PATH",
+        )
+    return python
+
+
+def _with_horovod(request: ImageRequest, pulled: _Pulled) -> StoredImage:
+    """Return the image if it has Horovod, or if the worker's can be mounted: that is built for one Python and one torch."""
+    image, python = pulled.image, pulled.python
+    if python.horovod:
+        return image
+    if (python.python, python.torch) == (sys.version_info[:2], own_version("torch")) and own_version(
+        "horovod"
+    ):
+        return StoredImage(image.id, image.digest, image.variables, mounts_horovod=True)
+    has = f"torch {python.torch}" if python.torch else "no torch"
+    own = own_version("torch") or "none"
+    raise Rejected(
+        "image_without_horovod",
+        f"the image {request.name} has no Horovod, and the worker's was built for torch {own} on Python "
+        f"{_dotted(sys.version_info[:2])}; the image has {has} on Python {_dotted(python.python)}",
+        place="environment.image",
+        hint="install Horovod in the image, use the same versions, or set distributed: torch",
+    )
+
+
+def own_version(package: str) -> str:
+    """Return the version of one of the worker's packages; empty if it is missing."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _repository(name: str) -> str:
+    """Return an image's name without tag and digest; a registry's port is not a tag."""
+    name = name.partition("@")[0]
+    folder, slash, last = name.rpartition("/")
+    return folder + slash + last.partition(":")[0]
+
+
+def _last_error(output: bytes) -> str:
+    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1][:MAX_CHARACTERS] if lines else ""
+
+
+def _dotted(numbers: Sequence[int]) -> str:
+    return ".".join(map(str, numbers))
