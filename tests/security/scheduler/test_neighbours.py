@@ -94,7 +94,7 @@ async def test_a_trusted_pool_serves_one_tenant(around: Platform) -> None:
             assert (await view(around, "bare2")).trouble is None
             await worker.exit()
             await asyncio.sleep(SEVERAL_CYCLES_S)
-            assert not worker.running
+            assert stranger not in worker.running
 
             await edit(around, PoolRules(trusted=True, tenant=ATTACKER))
             await eventually(lambda: stranger in worker.running)
