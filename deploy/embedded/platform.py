@@ -163,10 +163,8 @@ class Platform:
                 return {}
 
     def _isolates(self) -> bool:
-        """Whether the platform's workers run trials as another user. Otherwise its pools serve one tenant only."""
-        if self._names_user():
-            return bool(self.options.inherited["MUSTER_WORKER__USER"])
-        return find_trial_user() is not None
+        """Whether the platform's workers give runs sandboxes. Otherwise its pools serve one tenant only."""
+        return os.geteuid() == 0 and self.options.inherited.get("MUSTER_WORKER__SANDBOX") != "none"
 
     def _names_user(self) -> bool:
         """Whether the caller set the trial user; empty means the worker's own user."""

@@ -25,7 +25,9 @@ ISOLATION_FILE = "isolation.json"
 """Written by each worker into its directory."""
 FAILING = "failing"
 """The state of a part that runs but fails."""
-ISOLATION_WARNING = "trials run as the same user as their worker and are not isolated from it: the pools of these workers serve one trusted tenant only"
+ISOLATION_WARNING = (
+    "workers without sandboxes do not isolate trials: their pools must be trusted, and serve one tenant only"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def collect_report(home: Path) -> Report:
         ),
         isolation=(isolation := _load_isolation(home, [line.name for line in workers])),
         warnings=(
-            *((ISOLATION_WARNING,) if any(one.isolation == "none" for one in isolation) else ()),
+            *((ISOLATION_WARNING,) if any(one.isolation != "sandbox" for one in isolation) else ()),
             *(warning for report in reports.values() if report for warning in report.warnings),
         ),
     )

@@ -56,7 +56,7 @@ class JoinWorkerRequest(Request):
     isolation: Annotated[
         Isolation,
         Field(
-            description="Isolation of runs on the machine. A pool that is not trusted does not use a machine without isolation."
+            description="Isolation of runs on the machine. A pool that is not trusted uses only machines with sandboxes."
         ),
     ] = Isolation.NONE
     isolation_detail: Annotated[str, Field(max_length=200, description="Limits of the isolation.")] = ""

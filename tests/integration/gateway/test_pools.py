@@ -57,7 +57,7 @@ async def test_rules_are_changed_one_by_one_and_shown_as_they_stand(
 async def test_a_trusted_pool_shows_its_only_tenant(api: httpx.AsyncClient, others: Others) -> None:
     others.say(GetCluster, ruled())
     refused = await api.patch("/v1/pools/default", json={"tenant": "default"})
-    assert refused.status_code == 422 and "only a trusted pool" in refused.json()["detail"]
+    assert refused.status_code == 400 and "only a trusted pool" in refused.json()["detail"]
     changes = {"trusted": True, "tenant": "default"}
     asking = asyncio.create_task(api.patch("/v1/pools/default", json=changes))
     wanted = plain_rules(trusted=True)

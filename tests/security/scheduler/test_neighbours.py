@@ -15,6 +15,7 @@ from shared.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE, TenantId, new_id
 from shared.messages.pools import ClusterView, EditPool, GetCluster, PoolRules
 from shared.messages.queue import Explain, Explanation, ValidatePlacement
+from shared.messages.runs import RunEnded
 from shared.messages.trial_specs import DesiredState
 from shared.messages.workers import WorkerView
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
@@ -46,6 +47,7 @@ async def test_two_tenants_never_share_a_machine(around: Platform) -> None:
         assert not watched.done(), "two tenants ran on one machine at the same time"
         watched.cancel()
         await next(worker for worker in workers if attacker in worker.running).exit(attacker)
+        await around.once((victim, beside, attacker), RunEnded)
 
 
 async def test_two_tenants_share_the_workers_of_different_machines(around: Platform) -> None:
@@ -60,6 +62,7 @@ async def test_two_tenants_share_the_workers_of_different_machines(around: Platf
         await eventually(lambda: len(one.running) == len(two.running) == 1)
         await one.exit()
         await two.exit()
+        await around.once((first, second), RunEnded)
 
 
 async def test_a_worker_without_isolation_gets_nothing_of_a_pool_that_serves_several_tenants(
@@ -80,7 +83,7 @@ async def test_a_worker_without_isolation_gets_nothing_of_a_pool_that_serves_sev
 
 
 async def test_a_trusted_pool_serves_one_tenant(around: Platform) -> None:
-    async with around.scheduler(), around.worker("bare2", isolation="none") as worker:
+    async with around.scheduler(), around.worker("bare2", slots=3, isolation="none") as worker:
         await edit(around, PoolRules(trusted=True))
         try:
             stranger, own = new_trial(), new_trial()
@@ -94,7 +97,7 @@ async def test_a_trusted_pool_serves_one_tenant(around: Platform) -> None:
             assert (await view(around, "bare2")).trouble is None
             await worker.exit()
             await asyncio.sleep(SEVERAL_CYCLES_S)
-            assert not worker.running
+            assert stranger not in worker.running
 
             await edit(around, PoolRules(trusted=True, tenant=ATTACKER))
             await eventually(lambda: stranger in worker.running)

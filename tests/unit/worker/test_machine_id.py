@@ -34,11 +34,18 @@ def test_without_a_boot_id_the_host_name_is_used(tmp_path: Path, monkeypatch: py
     assert machine_id(settings(), tmp_path / "missing") == "node-7.example"
 
 
-def test_a_worker_without_a_user_of_its_own_for_trials_isolates_nothing(tmp_path: Path) -> None:
-    assert offered_isolation(settings()).kind == "none"
-    offered = offered_isolation(settings(user="nobody"))
+@pytest.mark.parametrize(("user", "kind"), [(0, "sandbox"), (1000, "none")])
+def test_only_root_gives_runs_sandboxes(monkeypatch: pytest.MonkeyPatch, user: int, kind: str) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    assert offered_isolation(settings()).kind == kind
+
+
+def test_a_worker_without_sandboxes_says_so(tmp_path: Path) -> None:
+    shared = settings(sandbox="none", user="nobody")
+    assert offered_isolation(settings(sandbox="none")).kind == "none"
+    offered = offered_isolation(shared)
     assert offered.kind == "user"
-    save_isolation(tmp_path / "isolation.json", settings(user="nobody"), offered)
+    save_isolation(tmp_path / "isolation.json", shared, offered)
     written = json.loads((tmp_path / "isolation.json").read_text())
     assert written == {"pool": "default", "kind": "user", "detail": offered.detail}
     save_isolation(tmp_path / "missing" / "isolation.json", settings(), offered)

@@ -7,14 +7,11 @@ from typing import Literal
 from services.scheduler.core.state.records.labels import Labels
 from services.scheduler.core.state.records.worker import Worker
 from shared.ids import DEFAULT_TENANT, PoolName, TenantId
-from shared.messages.trial_specs import Isolation, SlotKind
+from shared.messages.trial_specs import SlotKind
 
 DEFAULT_PRIORITY = 42
 DEFAULT_QUANTUM = timedelta(minutes=10)
 FIRST_PRIORITY, LAST_PRIORITY = 1, 99
-
-ISOLATING: frozenset[Isolation] = frozenset({"sandbox", "user"})
-"""Isolation that a pool of several tenants accepts."""
 
 OrderName = Literal["fifo", "priority", "fair_share"]
 PlacementRule = Literal["best_fit", "spread"]
@@ -90,7 +87,7 @@ class PoolPolicy:
 
     def refusal_of(self, worker: Worker) -> str | None:
         """Return why a worker gets no runs of this pool, or None. A pool of several tenants needs their runs isolated."""
-        if self.trusted or worker.isolation is None or worker.isolation in ISOLATING:
+        if self.trusted or worker.isolation in (None, "sandbox"):
             return None
         return (
             f"pool {self.name} serves several tenants, and worker {worker.id} cannot isolate their runs"
