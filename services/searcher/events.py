@@ -23,7 +23,7 @@ from shared.messages.experiments import (
     TrialRequested,
     Validated,
 )
-from shared.messages.trial_specs import LogPolicy, QueueShare, Slots, TrialSpec
+from shared.messages.trial_specs import LogPolicy, QueueShare, SecretReference, Slots, TrialSpec
 
 
 def public_state(state: TrialState) -> str:
@@ -171,6 +171,9 @@ def _spec(submission: Submission, config: ExperimentConfig, trial: TrialRecord) 
             for policy in config.log_policies
         ),
         start_checkpoint=trial.start_checkpoint or submission.start_checkpoint,
+        secrets=tuple(
+            SecretReference(name=secret.name, file=secret.file) for secret in config.environment.secrets
+        ),
     )
 
 

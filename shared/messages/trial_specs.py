@@ -86,6 +86,13 @@ class PolicyMatch(Record):
     action: PolicyAction = "label"
 
 
+class SecretReference(Record):
+    """A secret of the workspace that the run's processes get: as the environment variable `name`, or as a file below the home directory."""
+
+    name: str
+    file: str | None = None
+
+
 class TrialSpec(Record):
     """Everything that a run needs to know about its trial. The scheduler reads only workspace, owner, slots, pool, share, restarts and timeouts."""
 
@@ -121,6 +128,7 @@ class TrialSpec(Record):
     log_policies: tuple[LogPolicy, ...] = ()
     requirements: str | None = None
     start_checkpoint: UUID | None = None
+    secrets: tuple[SecretReference, ...] = ()
 
 
 class GangMember(Record):
