@@ -11,6 +11,7 @@ from worker.ranks.launch.trial_file import spec_of, write_trial_file
 from worker.runs.context import RunContext
 from worker.runs.watching.hangs import make_heartbeat_file
 from worker.runs.watching.profiling import make_timing_file
+from worker.sandbox.trial_files import TrialFile, write_private_file
 
 MAX_RETRY_S = 5.0
 DISK_RETRY_S = 1.0
@@ -24,6 +25,7 @@ async def prepare(context: RunContext, enter: Enter) -> None:
     Wait for a full disk too: another attempt would find the same disk, and ten attempts without progress end a trial.
 
     Raises:
+        SecretUnavailable: A secret that the config references does not exist.
         Rejected: The code cannot be used, what it requires does not install, or the registry refuses it.
         OSError: The disk is broken.
     """
@@ -54,6 +56,7 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
     run_id = context.run.run_id
     if not tools.machine.has_free_space(tools.min_free_bytes):
         raise wire.disk_full(tools.worker, tools.machine.disk)
+    await context.secrets.load()
     if spec.code_hash is not None:
         with context.phases.during("fetch_code"):
             await tools.code.copy(run_id, allocation.tenant, spec.code_hash, paths.code)
@@ -78,3 +81,5 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
         make_timing_file(paths.watch, context.run.gang.assignment.ranks)
     if context.account is not None:
         context.account.own(paths)
+    for path, value in context.secrets.files.items():
+        write_private_file(TrialFile(paths.home, path), value.encode(), context.account)
