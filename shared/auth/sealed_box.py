@@ -34,7 +34,9 @@ def open_sealed(seed: str, sealed: str) -> bytes:
     try:
         return SealedBox(key).decrypt(base64.b64decode(sealed, validate=True))
     except (CryptoError, binascii.Error):
-        raise Broken("a sealed message cannot be opened: it was sealed for another key", "unreadable") from None
+        raise Broken(
+            "a sealed message cannot be opened: it was sealed for another key", "unreadable"
+        ) from None
 
 
 def _decode(text: str) -> bytes:

@@ -109,7 +109,7 @@ async def test_no_answer_contains_a_value(api: httpx.AsyncClient) -> None:
 
 
 async def test_a_value_that_cannot_be_masked_or_used_is_refused(api: httpx.AsyncClient) -> None:
-    for value in ("b4dV4l", "x" * 65_537, "é" * 40_000, "with a \x00 in it"):
+    for value in ("b4dV4l", "x" * 65_537, "é" * 40_000):
         answer = await set_secret(api, "vision", "BAD", value)
         assert answer.status_code in (400, 422) and answer.json()["place"] == "secret_value", answer.text
         assert value[:5] not in answer.json()["detail"]

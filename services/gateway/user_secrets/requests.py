@@ -60,7 +60,9 @@ class SecretRequests:
         async with self._units.tenant(tenant) as unit:
             experiment = await store.load_run_config(unit.connection, allocation.experiment_id)
             if experiment is None:
-                raise Transient(f"the gateway does not know the experiment of run {query.run_id}", _UNKNOWN_RETRY_S)
+                raise Transient(
+                    f"the gateway does not know the experiment of run {query.run_id}", _UNKNOWN_RETRY_S
+                )
             if query.name not in _referenced(experiment.config):
                 self._auditor.deny(tenant, facts, FORBIDDEN)
                 raise Rejected(
@@ -83,7 +85,9 @@ class SecretRequests:
             return await self._bus.ask(GetAllocation(run_id=query.run_id), SITE, _TIMEOUT_S)
         except NotFound as error:
             # A scheduler restored from a backup learns its runs from the workers again.
-            raise Transient(f"the scheduler does not know run {query.run_id} yet", _UNKNOWN_RETRY_S) from error
+            raise Transient(
+                f"the scheduler does not know run {query.run_id} yet", _UNKNOWN_RETRY_S
+            ) from error
 
     async def _key_of(self, worker: WorkerId) -> str:
         return (await self._bus.ask(GetWorkerKey(worker=worker), SITE, _TIMEOUT_S)).user_key

@@ -62,9 +62,7 @@ def given(platform: FakePlatform, worker: Daemon) -> FakePlatform:
 
 def _run(platform: FakePlatform, name: str, tmp_path: Path, script: str, **spec: Any) -> DesiredAllocation:
     (tmp_path / "train.py").write_text(script)
-    return platform.allocation(
-        name, platform.add_code(tmp_path), ONE, spec={"secrets": REFERENCES, **spec}
-    )
+    return platform.allocation(name, platform.add_code(tmp_path), ONE, spec={"secrets": REFERENCES, **spec})
 
 
 def _files_with(directory: Path, text: str) -> list[str]:
@@ -88,7 +86,12 @@ async def test_processes_get_the_values_and_the_log_hides_them(
     text, observed = given.text(run), given.of("w1", run)
     digests = " ".join(hashlib.sha256(one.encode()).hexdigest() for one in (VALUE, KEY))
     assert f"digests {digests}" in text and "hook has ****" in text
-    secret_texts = (VALUE, VALUE[4:15], VALUE.encode().hex(), base64.b64encode(b"user:" + VALUE.encode()).decode())
+    secret_texts = (
+        VALUE,
+        VALUE[4:15],
+        VALUE.encode().hex(),
+        base64.b64encode(b"user:" + VALUE.encode()).decode(),
+    )
     for hidden in (*secret_texts, *KEY.splitlines()):
         assert hidden not in text, hidden
     assert observed is not None and observed.reason is not None

@@ -10,7 +10,9 @@ from hypothesis import given, strategies as st
 from worker.core.masking import EVERYTHING, NO_SECRETS, Mask
 
 VALUE = 'hf_q7J2/vXr+T0"bLw'
-KEY = "-----BEGIN KEY-----\n" + "\n".join(f"line{n}of{'k' * 50}{n}" for n in range(6)) + "\n-----END KEY-----\n"
+KEY = (
+    "-----BEGIN KEY-----\n" + "\n".join(f"line{n}of{'k' * 50}{n}" for n in range(6)) + "\n-----END KEY-----\n"
+)
 
 
 @pytest.mark.parametrize(

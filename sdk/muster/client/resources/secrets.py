@@ -23,7 +23,7 @@ class Secrets(APIResource):
         """Create a secret or replace its value. Runs that start afterwards get the new value; no response contains it.
 
         Args:
-            secret_value: The value, as text. No response contains it.
+            secret_value: The value, as text of 8 characters to 64 KiB. No response contains it.
         """
         return self._transport.put(
             models.Secret,
