@@ -173,12 +173,12 @@ def write_private_file(file: TrialFile, content: bytes, account: Account | None)
         here = os.dup(base)
     try:
         for folder in folders:
-            with suppress(FileExistsError):
-                os.mkdir(folder, 0o700, dir_fd=here)
-                _give(folder, here, account)
+            is_new = _make_folder(folder, here)
             below = os.open(folder, _FOLDER, dir_fd=here)
             os.close(here)
             here = below
+            if is_new and account is not None:
+                os.fchown(here, account.user, account.group)
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=here)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -201,9 +201,13 @@ def remove_trial_file(file: TrialFile) -> None:
             os.close(parent)
 
 
-def _give(name: str, folder: int, account: Account | None) -> None:
-    if account is not None:
-        os.chown(name, account.user, account.group, dir_fd=folder, follow_symlinks=False)
+def _make_folder(name: str, folder: int) -> bool:
+    """Create a folder for its owner only; return False if there is something of this name."""
+    try:
+        os.mkdir(name, 0o700, dir_fd=folder)
+    except FileExistsError:
+        return False
+    return True
 
 
 def link_trial_file(file: TrialFile, target: Path) -> None:

@@ -2,13 +2,13 @@
 
 import secrets
 from dataclasses import dataclass
-from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from services.gateway.platform.dependencies import MasterKeys
 from shared.errors import Broken
+from shared.ids import TenantId
 
 NONCE_BYTES = 12
 DATA_KEY_BYTES = 32
@@ -18,7 +18,7 @@ DATA_KEY_BYTES = 32
 class SecretId:
     """Identifies a secret. Both ciphertexts are bound to it, so that they cannot be moved to another row."""
 
-    tenant: UUID
+    tenant: TenantId
     workspace: str
     name: str
 

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.experiments.tables import experiment
 from services.gateway.user_secrets.envelopes import Envelope, SecretId
 from services.gateway.user_secrets.tables import user_secret
-from shared.ids import ExperimentId
+from shared.ids import ExperimentId, TenantId
 
 REWRAP_BATCH = 200
 _FACTS = tuple(user_secret.c[name] for name in ("workspace", "name", "created_at", "changed_at", "by"))
@@ -48,7 +48,8 @@ async def save_secret(connection: AsyncConnection, values: Mapping[str, Any]) ->
 async def delete_secret(connection: AsyncConnection, secret: SecretId) -> Row[Any] | None:
     """Delete a secret and return it without its value; None if there is none."""
     deleted = delete(user_secret).where(*_is(secret)).returning(*_FACTS)
-    return (await connection.execute(deleted)).one_or_none()
+    found: Row[Any] | None = (await connection.execute(deleted)).one_or_none()
+    return found
 
 
 async def load_envelope(connection: AsyncConnection, secret: SecretId) -> Envelope | None:
@@ -68,7 +69,7 @@ async def load_outdated(connection: AsyncConnection, key_id: str) -> list[tuple[
     """Load and lock some secrets whose data key is encrypted with another master key than this one."""
     query = select(user_secret).where(user_secret.c.key_id != key_id).limit(REWRAP_BATCH)
     rows = await connection.execute(query.with_for_update(skip_locked=True))
-    return [(SecretId(row.tenant, row.workspace, row.name), _envelope_of(row)) for row in rows]
+    return [(SecretId(TenantId(row.tenant), row.workspace, row.name), _envelope_of(row)) for row in rows]
 
 
 async def save_wrapped(connection: AsyncConnection, secret: SecretId, envelope: Envelope) -> None:
