@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from muster.errors import Broken, Rejected
 from services.gateway.platform.dependencies import MasterKeys
-from services.gateway.user_secrets.envelopes import Envelope, SecretId, decrypt, encrypt, rewrap, seal, unseal
+from services.gateway.user_secrets.core import Envelope, SecretId
+from services.gateway.user_secrets.envelopes import decrypt, encrypt, rewrap, seal, unseal
 from services.gateway.user_secrets.local_keys import LocalKeys
 from shared.ids import TenantId
 

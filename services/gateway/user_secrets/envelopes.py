@@ -1,40 +1,16 @@
 """Envelope encryption: each secret has its own data key, which a master key encrypts. Rotating the master key leaves the values as they are."""
 
 import secrets
-from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from services.gateway.platform.dependencies import MasterKeys
+from services.gateway.user_secrets.core import Envelope, SecretId
 from shared.errors import Broken
-from shared.ids import TenantId
 
 NONCE_BYTES = 12
 DATA_KEY_BYTES = 32
-
-
-@dataclass(frozen=True, slots=True)
-class SecretId:
-    """Identifies a secret. Both ciphertexts are bound to it, so that they cannot be moved to another row."""
-
-    tenant: TenantId
-    workspace: str
-    name: str
-
-    @property
-    def context(self) -> bytes:
-        """The associated data; the separator occurs in no workspace and no name."""
-        return b"\x00".join((self.tenant.bytes, self.workspace.encode(), self.name.encode()))
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """An encrypted value, its encrypted data key, and the id of the master key."""
-
-    key_id: str
-    wrapped_key: bytes
-    sealed_value: bytes
 
 
 async def seal(keys: MasterKeys, secret: SecretId, value: str) -> Envelope:

@@ -10,7 +10,8 @@ from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import NATURAL, SAFE, SECRETS
 from services.gateway.platform.schema import Done
 from services.gateway.user_secrets import store
-from services.gateway.user_secrets.envelopes import SecretId, seal
+from services.gateway.user_secrets.core import SecretId
+from services.gateway.user_secrets.envelopes import seal
 from services.gateway.user_secrets.schema import (
     MAX_VALUE_BYTES,
     MIN_VALUE_CHARS,

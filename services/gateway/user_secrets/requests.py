@@ -9,7 +9,8 @@ from services.gateway.platform.audit.auditor import Auditor
 from services.gateway.platform.audit.records import AuditOutcome, CallFacts, CallOrigin, render_record
 from services.gateway.platform.dependencies import MasterKeys
 from services.gateway.user_secrets import store
-from services.gateway.user_secrets.envelopes import SecretId, unseal
+from services.gateway.user_secrets.core import SecretId
+from services.gateway.user_secrets.envelopes import unseal
 from services.gateway.user_secrets.find import missing_secret
 from shared.auth.sealed_box import seal_for
 from shared.bus import Bus, RequestContext, Units

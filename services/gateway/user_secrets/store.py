@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.tables import experiment
-from services.gateway.user_secrets.envelopes import Envelope, SecretId
+from services.gateway.user_secrets.core import Envelope, SecretId
 from services.gateway.user_secrets.tables import user_secret
 from shared.ids import ExperimentId, TenantId
 
