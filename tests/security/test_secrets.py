@@ -1,8 +1,9 @@
 """User secrets: nobody reads a value back, and only a run of the workspace that references it gets it, on a machine that runs it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,10 +20,11 @@ from shared.messages.runs import AllocationFacts, GetAllocation
 from shared.messages.secrets import GetRunSecret
 from shared.messages.workers import GetWorkerKey, WorkerKey
 from tests.integration.gateway.audited import recorded, records
-from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.conftest import Gateway, Others, start_replica, stop_gateway
 from tests.integration.gateway.seeding import NOW
 from tests.integration.gateway.sites import made, user
 from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
 
 VALUE = "hf_q7J2vXrT0bLwYcPz"
 CONFIG = """\
@@ -247,6 +249,48 @@ async def test_a_stored_value_cannot_be_moved_to_another_row(
         await owner.close()
     with pytest.raises(MusterError, match="another master key, or moved"):
         await runs.ask(runs.grant(experiment), "MINE")
+
+
+async def test_a_rotated_master_key_takes_over_and_the_old_one_is_not_needed_any_more(
+    settings: Callable[[str], dict[str, str]],
+    gateway: Gateway,
+    api: httpx.AsyncClient,
+    postgres: TestDatabase,
+    runs: Runs,
+    tmp_path: Path,
+) -> None:
+    await set_secret(api, "vision", "KEPT", "kept-over-a-rotation")
+    experiment = await submit(api, "vision", "[KEPT]")
+    before = await _column(postgres, "key_id"), await _column(postgres, "sealed_value")
+    key_file = tmp_path / "secret-keys"
+    key_file.write_text("ab" * 32 + "\n")
+    rotated = await start_replica(
+        gateway, settings("gateway"), tmp_path, MUSTER_GATEWAY__SECRETS__KEY_FILE=str(key_file)
+    )
+    try:
+
+        async def is_rewrapped() -> bool:
+            return await _column(postgres, "key_id") != before[0]
+
+        await eventually(is_rewrapped)
+        assert await _column(postgres, "sealed_value") == before[1], "values are not encrypted again"
+        assert (await rotated.client().get("/v1/workspaces/vision/secrets")).status_code == 200
+    finally:
+        await stop_gateway(rotated)
+    # Only the replica without the new key is left, and says so.
+    with pytest.raises(MusterError, match="which this gateway does not have"):
+        await runs.ask(runs.grant(experiment), "KEPT")
+    assert (await set_secret(api, "vision", "KEPT", "set-once-again")).status_code == 200
+    assert await runs.ask(runs.grant(experiment), "KEPT") == "set-once-again"
+
+
+async def _column(postgres: TestDatabase, column: str) -> Any:
+    connection = await asyncpg.connect(postgres.urls["gateway"].system)
+    try:
+        query = f"SELECT {column} FROM gateway.user_secret WHERE name = 'KEPT'"
+        return await connection.fetchval(query)
+    finally:
+        await connection.close()
 
 
 async def _dump(postgres: TestDatabase) -> str:

@@ -4,7 +4,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from muster.config.base_section import Section, refusal, rule
 
@@ -13,6 +13,7 @@ _OWN = re.compile(
     r"MUSTER_.*|HOROVOD_(?:(?:LOCAL_|CROSS_)?(?:RANK|SIZE)|HOSTNAME|GLOO_RENDEZVOUS_.*|CONTROLLER|CPU_OPERATIONS)"
 )
 """Variables that the platform sets for each rank; users may set all other Horovod variables."""
+_KNOWN_TO_0_2_0 = frozenset({"environment_variables", "requirements"})
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
@@ -117,6 +118,15 @@ class Environment(Section):
             name, _, text = variable.partition("=")
             values[name] = _REFERENCE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
         return values
+
+    @model_serializer(mode="wrap")
+    def _without_newer_keys(self, render: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Leave out keys that 0.2.0 does not know, unless they are set: its services refuse configs with unknown keys."""
+        values: dict[str, object] = render(self)
+        fields = type(self).model_fields
+        newer = (name for name in values if name not in _KNOWN_TO_0_2_0)
+        unset = {name for name in newer if getattr(self, name) == fields[name].default}
+        return {name: value for name, value in values.items() if name not in unset}
 
     @property
     def secret_names(self) -> frozenset[str]:

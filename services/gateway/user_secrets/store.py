@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, delete, func, select, update
+from sqlalchemy import Row, delete, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -65,9 +65,14 @@ async def load_run_config(connection: AsyncConnection, experiment_id: Experiment
     return (await connection.execute(query)).one_or_none()
 
 
-async def load_outdated(connection: AsyncConnection, key_id: str) -> list[tuple[SecretId, Envelope]]:
-    """Load and lock some secrets whose data key is encrypted with another master key than this one."""
-    query = select(user_secret).where(user_secret.c.key_id != key_id).limit(REWRAP_BATCH)
+async def load_outdated(
+    connection: AsyncConnection, key_id: str, after: SecretId | None
+) -> list[tuple[SecretId, Envelope]]:
+    """Load and lock the next secrets whose data key is encrypted with another master key than this one."""
+    place = (user_secret.c.tenant, user_secret.c.workspace, user_secret.c.name)
+    query = select(user_secret).where(user_secret.c.key_id != key_id).order_by(*place).limit(REWRAP_BATCH)
+    if after is not None:
+        query = query.where(tuple_(*place) > tuple_(after.tenant, after.workspace, after.name))
     rows = await connection.execute(query.with_for_update(skip_locked=True))
     return [(SecretId(TenantId(row.tenant), row.workspace, row.name), _envelope_of(row)) for row in rows]
 

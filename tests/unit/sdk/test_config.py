@@ -162,3 +162,10 @@ def test_bad_secrets_are_refused(secrets: str, reason: str) -> None:
 def test_a_variable_and_a_secret_of_one_name_are_refused() -> None:
     with pytest.raises(Rejected, match="by environment_variables and by secrets"):
         load_config(GOOD, ["environment.secrets=[A]", 'environment.environment_variables=["A=1"]'])
+
+
+def test_a_config_without_secrets_is_understood_by_services_of_0_2_0() -> None:
+    assert set(json.loads(load_config(GOOD).to_json())["environment"]) == {
+        "environment_variables",
+        "requirements",
+    }
