@@ -50,9 +50,8 @@ class SecretRequests:
         """
         allocation = await self._allocation_of(query)
         tenant = TenantId(allocation.tenant)
-        facts = CallFacts(OPERATION, f"secret/{query.name}", CallOrigin("nats"), f"worker {ask.worker}")
         if ask.worker not in allocation.holders:
-            self._auditor.deny(tenant, facts, FORBIDDEN)
+            self._deny(tenant, ask.worker, query)
             raise Rejected(
                 FORBIDDEN,
                 f"worker {ask.worker} does not run {query.run_id}, so it gets none of its secrets",
@@ -64,22 +63,28 @@ class SecretRequests:
                 raise Transient(
                     f"the gateway does not know the experiment of run {query.run_id}", _UNKNOWN_RETRY_S
                 )
-            if query.name not in _referenced(experiment.config):
-                self._auditor.deny(tenant, facts, FORBIDDEN)
-                raise Rejected(
-                    FORBIDDEN,
-                    f"the config of experiment {experiment.number} does not reference the secret {query.name}",
-                    hint="add it to `environment.secrets`",
-                )
             secret = SecretId(tenant, experiment.workspace, query.name)
             envelope = await store.load_envelope(unit.connection, secret)
-            if envelope is None:
-                raise missing_secret(secret.name, secret.workspace)
-            value = await unseal(self._keys, secret, envelope)
-            record = self._record(secret, experiment.number, allocation, ask.worker)
+        if query.name not in _referenced(experiment.config):
+            self._deny(tenant, ask.worker, query)
+            raise Rejected(
+                FORBIDDEN,
+                f"the config of experiment {experiment.number} does not reference the secret {query.name}",
+                hint="add it to `environment.secrets`",
+            )
+        if envelope is None:
+            raise missing_secret(secret.name, secret.workspace)
+        # A key management service may take long, so no transaction is open meanwhile.
+        value = await unseal(self._keys, secret, envelope)
+        record = self._record(secret, experiment.number, allocation, ask.worker)
+        async with self._units.tenant(tenant) as unit:
             await audit.append(unit.connection, (tenant,), [record])
         self._auditor.wake()
         return SealedSecret(sealed=seal_for(worker_key, value.encode()))
+
+    def _deny(self, tenant: TenantId, worker: WorkerId, query: GetRunSecret) -> None:
+        facts = CallFacts(OPERATION, f"secret/{query.name}", CallOrigin("nats"), f"worker {worker}")
+        self._auditor.deny(tenant, facts, FORBIDDEN)
 
     async def _allocation_of(self, query: GetRunSecret) -> AllocationFacts:
         try:
