@@ -270,11 +270,12 @@ async def test_a_rotated_master_key_takes_over_and_the_old_one_is_not_needed_any
     try:
 
         async def is_rewrapped() -> bool:
-            return await _column(postgres, "key_id") != before[0]
+            return bool(await _column(postgres, "key_id") != before[0])
 
         await eventually(is_rewrapped)
         assert await _column(postgres, "sealed_value") == before[1], "values are not encrypted again"
-        assert (await rotated.client().get("/v1/workspaces/vision/secrets")).status_code == 200
+        async with rotated.client() as client:
+            assert (await client.get("/v1/workspaces/vision/secrets")).status_code == 200
     finally:
         await stop_gateway(rotated)
     # Only the replica without the new key is left, and says so.

@@ -45,11 +45,10 @@ async def save_secret(connection: AsyncConnection, values: Mapping[str, Any]) ->
     return (await connection.execute(saved.returning(*_FACTS))).one()
 
 
-async def delete_secret(connection: AsyncConnection, secret: SecretId) -> Row[Any] | None:
-    """Delete a secret and return it without its value; None if there is none."""
+async def delete_secret(connection: AsyncConnection, secret: SecretId) -> Any:
+    """Delete a secret and return its row without the value; None if there is none."""
     deleted = delete(user_secret).where(*_is(secret)).returning(*_FACTS)
-    found: Row[Any] | None = (await connection.execute(deleted)).one_or_none()
-    return found
+    return (await connection.execute(deleted)).one_or_none()
 
 
 async def load_envelope(connection: AsyncConnection, secret: SecretId) -> Envelope | None:
