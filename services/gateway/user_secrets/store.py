@@ -57,7 +57,7 @@ async def load_envelope(connection: AsyncConnection, secret: SecretId) -> Envelo
     return None if row is None else _envelope_of(row)
 
 
-async def load_run_config(connection: AsyncConnection, experiment_id: ExperimentId) -> Row[Any] | None:
+async def load_run_config(connection: AsyncConnection, experiment_id: ExperimentId) -> Any:
     """Load `workspace`, `number` and `config` of an experiment; None if it was deleted."""
     columns = (experiment.c.workspace, experiment.c.number, experiment.c.config)
     query = select(*columns).where(experiment.c.id == experiment_id, experiment.c.deleting.is_(False))
