@@ -55,13 +55,13 @@ def test_runs_get_the_newest_value_and_logs_hide_it(platform: Platform) -> None:
     platform.client.experiments.resume(made.number)
     lines = platform.log_of(trial, has=f"got {_digest(second)} True")
     assert not [line for line in lines if first in line or second in line]
-    assert sum("and prints ********" in line for line in lines) == 2
+    assert sum("and prints ********" in line for line in lines) >= 2, lines
 
     def uses() -> list[str | None]:
         records = platform.client.audit.list().first(200)
         return [one.entity for one in records if one.operation == "UseSecret"]
 
-    platform.until(lambda: uses() == [f"workspace/{WORKSPACE}/secret/HF_TOKEN"] * 2)
+    platform.until(lambda: uses().count(f"workspace/{WORKSPACE}/secret/HF_TOKEN") >= 2)
     platform.completed(made)
 
 
