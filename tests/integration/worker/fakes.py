@@ -11,8 +11,8 @@ from aiohttp import web
 
 from muster import archive
 from shared.auth.nats_jwt import WorkerIssuer
-from shared.auth.signatures import MessageSigner
 from shared.auth.sealed_box import seal_for
+from shared.auth.signatures import MessageSigner
 from shared.bus import Bus, RequestContext, Responder
 from shared.clock import SystemClock
 from shared.errors import Transient
