@@ -48,7 +48,7 @@ SERVICES: dict[str, Row] = {
     "gateway": Row(
         entities=("submission", "limits", "entity"),
         publish=tuple(f"cmd.v1.{owner}.>" for owner in ("searcher", "scheduler", "provisioner", "registry")),
-        answer=("live.v1.>",),
+        answer=("live.v1.>", "wrq.v1.*.secret"),
     ),
     "searcher": Row(
         entities=("experiment", "trial", "operation", "entity"),

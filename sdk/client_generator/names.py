@@ -30,6 +30,7 @@ RESOURCES = {
     "roles": "Roles (sets of permissions) and role bindings.",
     "tenants": "Tenants of a site; needs site administrator rights.",
     "workspaces": "Workspaces, which contain experiments, models, roles and rules.",
+    "secrets": "Secrets of workspaces, which runs get as environment variables or files. Values can be set, but not read.",
     "audit": "The audit log of your tenant, or of the site with `site`, and its verification.",
     "views": "Your saved views of the dashboard.",
     "webhooks": "Webhooks, which send events of a tenant, workspace or project to other systems, and their deliveries.",

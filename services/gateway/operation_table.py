@@ -41,6 +41,7 @@ from services.gateway.trial_phases.operations import OPERATIONS as PHASES
 from services.gateway.trial_tables.operations import OPERATIONS as TRIAL_TABLES
 from services.gateway.trials.operations import OPERATIONS as TRIALS
 from services.gateway.usage.operations import OPERATIONS as USAGE
+from services.gateway.user_secrets.operations import OPERATIONS as USER_SECRETS
 from services.gateway.users.operations import OPERATIONS as PEOPLE
 from services.gateway.webhooks.operations import OPERATIONS as WEBHOOKS
 
@@ -76,6 +77,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     *HEALTH,
     *LONG_OPERATIONS,
     *WEBHOOKS,
+    *USER_SECRETS,
     *TOKENS,
     *JOINING,
     *SESSIONS,

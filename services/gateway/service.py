@@ -1,7 +1,7 @@
 """Composition of the gateway: creates its components and defines the order of startup and shutdown."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from services.gateway.platform.dependencies import (
     Dependencies,
     Keys,
     OutboundSettings,
+    SecretSettings,
     SignInDependencies,
     SiteState,
     Timeouts,
@@ -53,12 +54,16 @@ from services.gateway.sessions import store as sign_in_links
 from services.gateway.settings import GatewaySection, Settings
 from services.gateway.transports.rest.openapi import API_VERSION
 from services.gateway.transports.servers import Servers, tls_of
+from services.gateway.user_secrets.local_keys import LocalKeys
+from services.gateway.user_secrets.requests import SecretRequests
+from services.gateway.user_secrets.rotation import rewrap_all
 from services.gateway.webhooks import delivery_store as deliveries, store as webhooks
 from services.gateway.webhooks.posting import WebhookPoster
 from services.gateway.webhooks.sender import WebhookSender
-from shared.bus import Bus, Units
+from shared.bus import Bus, Responder, Units
 from shared.bus.health import BusOutage
 from shared.bus.republish import republishing
+from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.ids import DEFAULT_TENANT, derived_id
@@ -77,6 +82,7 @@ _MAX_CACHED = 2048
 _CACHED_S = 1.0
 """Maximum age of cached resources: a change becomes visible after this time even if the bus does not announce it."""
 _SWEEP_EVERY = timedelta(minutes=10)
+_REWRAP_EVERY = timedelta(hours=1)
 _KEYS_KEPT = timedelta(hours=24)
 NO_ANCHORS = (
     "an administrator of the database can truncate the audit log unnoticed: set MUSTER_GATEWAY__AUDIT_STORE__URL to a store with"
@@ -92,6 +98,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     names = ("token", "cursor", "answer", "webhook", "sign-in")
     keys = Keys(*(derive_key(pepper, name) for name in names))
     rules = load_sign_in(own.sign_in_file)
+    master_keys = LocalKeys.load(own.secrets.key_file, own.secrets.keys, derive_key(pepper, "secrets"))
+    secrets = SecretSettings(master_keys, own.secrets.max_per_workspace)
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     clock, database = infrastructure.clock, infrastructure.database
     bus, units = infrastructure.bus, infrastructure.units
@@ -110,6 +118,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     projections = handlers_of(publisher, deletions)
     infrastructure.consume("events", projections, units.with_first_statement(events.feed_lock))
     infrastructure.consume("commands", republishing("gateway"))
+    process.start("rewrap", lambda: repeat(partial(rewrap_all, database, secrets.keys), _REWRAP_EVERY))
     process.start("sweep", lambda: repeat(partial(_sweep, database, own, clock), _SWEEP_EVERY))
 
     http = await process.enter(
@@ -127,6 +136,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         partial(process.health.warn, "anchors"),
     )
     process.start_until_stopped("audit anchors", anchoring.run)
+    await _answer(process, bus, SecretRequests(bus, units, secrets.keys, auditor).answers())
     rate_limiter = RateLimiter(_redis(settings, process), _rates(own), clock)
     providers = await process.enter(Providers(rules.providers, clock))
     key = derive_key(pepper, "password")
@@ -144,6 +154,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         clock,
         keys,
         http,
+        secrets,
         auditor,
         anchors,
         deletions.wake,
@@ -167,6 +178,19 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     await servers.open()
     servers.start(process)
     process.mark_ready()
+
+
+async def _answer(process: ServiceProcess, bus: Bus, answers: Mapping[Question, Answer]) -> None:
+    """Answer questions of workers until the process ends; return once the subscriptions exist."""
+    answering = asyncio.Event()
+
+    async def answer(stopping: asyncio.Event) -> None:
+        async with Responder(bus, "gateway", answers):
+            answering.set()
+            await stopping.wait()
+
+    process.start_until_stopped("answers", answer)
+    await answering.wait()
 
 
 async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock) -> None:
@@ -199,6 +223,7 @@ def make_dependencies(
     clock: Clock,
     keys: Keys,
     http: aiohttp.ClientSession,
+    secrets: SecretSettings,
     auditor: Auditor,
     anchors: AnchorStore | None,
     wake_deletions: Callable[[], None],
@@ -232,6 +257,7 @@ def make_dependencies(
         outbound=OutboundSettings(
             own.webhooks.allowed_networks, own.webhooks.timeout_s, own.webhooks.max_per_tenant
         ),
+        secrets=secrets,
         wake_deletions=wake_deletions,
         auditor=auditor,
         anchors=anchors,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, IPvAnyNetwork, model_validator
+from pydantic import Field, IPvAnyNetwork, SecretStr, model_validator
 
 from services.gateway.platform.auth.client_address import ForwardedHeader, Proxies
 from shared.settings import (
@@ -40,6 +40,18 @@ class AuditStoreSection(S3Settings):
 
     bucket: str = "muster-audit"
     retention_days: int = Field(365, ge=1, le=36_500)
+
+
+class SecretsSection(Section):
+    """User secrets: `MUSTER_GATEWAY__SECRETS__…`.
+
+    `key_file` contains the master keys that encrypt the secrets, one per line, each of 64 hexadecimal digits, the newest first. `keys` replaces
+    the file: the same keys, separated by commas. By default, the master key is derived from the pepper. All replicas need the same keys.
+    """
+
+    key_file: Path | None = None
+    keys: SecretStr | None = None
+    max_per_workspace: int = Field(100, ge=0)
 
 
 class GatewaySection(Section):
@@ -98,6 +110,7 @@ class GatewaySection(Section):
     event_retention_days: float = Field(7.0, gt=0)
     webhooks: WebhookSection = WebhookSection()
     audit_store: AuditStoreSection | None = None
+    secrets: SecretsSection = SecretsSection()
     sign_in_file: Path | None = None
     passwords: bool = True
     password_memory_kib: int = Field(64 * 1024, ge=12 * 1024)

@@ -32,6 +32,7 @@ from shared.messages.trial_specs import (
     LogPolicy,
     QueueShare,
     RegistryAuth,
+    SecretReference,
     SlotKind,
     Slots,
     TrialSpec,
@@ -184,6 +185,9 @@ def _spec(submission: Submission, config: ExperimentConfig, trial: TrialRecord) 
         ),
         start_checkpoint=trial.start_checkpoint or submission.start_checkpoint,
         container=container_of(config),
+        secrets=tuple(
+            SecretReference(name=secret.name, file=secret.file) for secret in config.environment.secrets
+        ),
     )
 
 

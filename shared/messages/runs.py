@@ -76,7 +76,7 @@ class AllocationFacts(BaseModel):
     """The workers that may report for a run. The chief (the first of `members`) reports everything that concerns the whole gang.
 
     `members` includes those of all generations, so that reports written before a worker left are accepted. `stale`: a later token exists, or
-    the run ended as lost or forced.
+    the run ended as lost or forced. `holders`: the members whose ranks may still run; empty once the run has ended.
     """
 
     tenant: UUID
@@ -89,6 +89,7 @@ class AllocationFacts(BaseModel):
     stale: bool = False
     code_hash: str | None = None
     start_checkpoint: UUID | None = None
+    holders: tuple[WorkerId, ...] = ()
 
     @property
     def chief(self) -> WorkerId:

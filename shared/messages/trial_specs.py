@@ -121,6 +121,11 @@ class ContainerSpec(Record):
     shm_bytes: int = 0
     add_capabilities: tuple[str, ...] = ()
     drop_capabilities: tuple[str, ...] = ()
+class SecretReference(Record):
+    """A secret of the workspace that the run's processes get: as the environment variable `name`, or as a file below the home directory."""
+
+    name: str
+    file: str | None = None
 
 
 class TrialSpec(Record):
@@ -159,6 +164,7 @@ class TrialSpec(Record):
     requirements: str | None = None
     start_checkpoint: UUID | None = None
     container: ContainerSpec | None = None
+    secrets: tuple[SecretReference, ...] = ()
 
 
 class GangMember(Record):

@@ -35,7 +35,7 @@ async def handler(call: object, request: BaseModel) -> Secret:
         ("RotateSecret", "POST", "/v1/secrets/{secret}/rotate", "secrets", "rotate"),
         ("ListSecretVersions", "GET", "/v1/secrets/{secret}/versions", "secrets", "versions"),
         ("ListAccessKeys", "GET", "/v1/access-keys", "access_keys", "list"),
-        ("ListExperimentSecrets", "GET", "/v1/experiments/{experiment}/secrets", "experiments", "secrets"),
+        ("ListExperimentNotes", "GET", "/v1/experiments/{experiment}/notes", "experiments", "notes"),
         ("PauseExperiment", "POST", "/v1/experiments/{experiment}/pause", "experiments", "pause"),
         ("ListTrialMedia", "GET", "/v1/trials/{trial}/media", "media", "list"),
         ("SetModelAlias", "PUT", "/v1/models/{secret}/aliases/{experiment}", "models", "set_alias"),

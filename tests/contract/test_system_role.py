@@ -56,6 +56,7 @@ ALLOWED = {
     "services/gateway/sessions/operations/links.py": "the tenant of who signs in by a link is what is looked for",
     "services/gateway/tenants/operations.py": "makes, names and recovers tenants, for who keeps the site",
     "services/gateway/tenants/find.py": "who keeps the site names other tenants",
+    "services/gateway/user_secrets/rotation.py": "encrypts the keys of all tenants' secrets with a new master key, and reads no value",
     "services/gateway/usage/find.py": "a site operator's totals name the tenants, and nothing else of them",
 }
 
@@ -102,6 +103,8 @@ PAST_THE_CALL = {
     "services/gateway/deletions/runner.py": "carries a tenant's deletion on when no call is there any more",
     "services/gateway/audit_log/operations.py": "an audit log is a tenant's as a whole, or the site's",
     "services/gateway/long_operations/operations.py": "what is refused of the site's comes back to the site, to be looked at by who ordered it",
+    "services/gateway/user_secrets/find.py": "a run may use every secret of its workspace, and its author learns only which are missing",
+    "services/gateway/user_secrets/requests.py": "a worker asks for a run of the tenant, without a call",
     "services/gateway/events/operations.py": "where a feed begins and ends is the same for all who read it",
 }
 

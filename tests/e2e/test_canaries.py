@@ -17,6 +17,7 @@ from deploy.embedded.state import load_state
 from muster.client.settings import FILE, read_address
 from muster.errors import Rejected
 from muster.wire import ENV_TOKEN
+from shared.messages.trial_specs import UNCATEGORIZED
 from tests.e2e.platform import Platform
 from tests.e2e.secret_scan import Places, everything
 
@@ -126,9 +127,10 @@ def _joined(http: httpx.Client, name: str, mine: dict[str, str]) -> dict[str, st
 
 def _trained(platform: Platform) -> dict[str, str]:
     """A trial with a secret in its config; what it speaks to its worker with is read from its process."""
-    used = {VARIABLE: secrets.token_urlsafe(32)}
+    used = {VARIABLE: secrets.token_urlsafe(32), "a user's secret": secrets.token_urlsafe(32)}
+    platform.client.secrets.set(UNCATEGORIZED, "CANARY_SECRET", used["a user's secret"])
     created = platform.create(
-        environment={"environment_variables": [f"CANARY={used[VARIABLE]}"]},
+        environment={"environment_variables": [f"CANARY={used[VARIABLE]}"], "secrets": ["CANARY_SECRET"]},
         entrypoint="sh -c 'exec python3 train.py'",
         hyperparameters={"x": 1.0, "steps": 3, "pace_s": 0.5},
     )

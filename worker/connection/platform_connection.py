@@ -9,6 +9,7 @@ import structlog
 from pydantic import BaseModel
 
 from muster.errors import MusterError, Transient
+from shared.auth.sealed_box import open_sealed
 from shared.bus import Bus
 from shared.clock import Clock
 from shared.ids import WorkerId
@@ -55,6 +56,10 @@ class PlatformConnection:
     def renew_soon(self) -> None:
         """Renew the credentials now; at most once in `RENEW_RETRY_S`."""
         self._renewing.set()
+
+    def open_sealed(self, sealed: str) -> bytes:
+        """Decrypt content that was sealed for this worker's key. Raises Broken if it was sealed for another one."""
+        return open_sealed(self._identity.seed, sealed)
 
     async def run(self, on_connected: Callable[[Bus], Awaitable[None]]) -> None:
         """Connect, call `on_connected`, and renew the credentials until cancelled.

@@ -14,7 +14,8 @@ from muster.wire import read_invalid
 from shared.clock import Clock
 from shared.messages.reports import LogLine
 from shared.runtime.outages import Outages
-from worker.core.line_splitter import Level, cut_lines, find_error, guess_level
+from worker.core.line_splitter import Cut, Level, cut_lines, find_error, guess_level
+from worker.core.masking import NO_SECRETS, Mask
 from worker.journal.journal import Journal
 from worker.journal.output_reader import Output, OutputReader, Stream
 from worker.sandbox.accounts import Account
@@ -52,13 +53,15 @@ class LogTail:
         outputs: Sequence[Output],
         clock: Clock,
         events: TailEvents,
+        mask: Callable[[], Mask] = lambda: NO_SECRETS,
     ) -> None:
         self._journal = journal
         self._offsets_path = offsets_path
         self._clock = clock
         self._events = events
+        self._mask = mask
         offsets = self._load_offsets()
-        self._readers = [OutputReader(output, offsets.get(output.key, 0)) for output in outputs]
+        self._readers = [OutputReader(output, offsets.get(output.key, 0), mask) for output in outputs]
         self._outages = Outages()
         self._pending: deque[bytes] = deque(maxlen=MAX_PENDING_LINES)
         self._ending = asyncio.Event()
@@ -70,7 +73,7 @@ class LogTail:
     def follow(self, outputs: Iterable[Output], account: Account | None) -> None:
         """Follow the outputs of additional ranks. A file of an earlier rank with the same number is continued."""
         known = {reader.output.key for reader in self._readers}
-        added = [OutputReader(output, 0) for output in outputs if output.key not in known]
+        added = [OutputReader(output, 0, self._mask) for output in outputs if output.key not in known]
         self._readers += added
         for reader in added:
             try:
@@ -85,7 +88,7 @@ class LogTail:
 
     def last_error(self, rank: int) -> str:
         """Return the error of a rank's last traceback; empty without one."""
-        return find_error(self._end_of(rank))
+        return self._mask().hide_in_line(find_error(self._end_of(rank)))
 
     def invalid_reason(self, rank: int) -> str | None:
         """Return why a rank reported its hyperparameters as invalid; None if it did not."""
@@ -95,7 +98,7 @@ class LogTail:
         """Scan the last output of a rank that has ended: log policies matched there affect how its exit is judged."""
         for reader in self._readers:
             if reader.output.rank == rank:
-                for line in cut_lines(reader.rest(), is_last=True).lines:
+                for line in self._hidden(cut_lines(reader.rest(), is_last=True)):
                     self._events.on_line(rank, line)
 
     async def run(self) -> None:
@@ -184,12 +187,11 @@ class LogTail:
         """Return whether there may be more to read."""
         now, output = self._clock.monotonic(), reader.output
         cut, has_more = reader.read(now, is_last)
-        for line in cut.lines:
+        lines = self._hidden(cut)
+        for line in lines:
             self._events.on_line(output.rank, line)
-        if cut.lines:
-            records = [
-                self._record(output.rank, output.stream, guess_level(line), line) for line in cut.lines
-            ]
+        if lines:
+            records = [self._record(output.rank, output.stream, guess_level(line), line) for line in lines]
             # The last record of a read stores the position: the offsets file may be older by one read.
             at = json.dumps([output.key, reader.offset + cut.consumed]).encode()
             records[-1] = records[-1][:-1] + b',"at":' + at + b"}"
@@ -198,6 +200,11 @@ class LogTail:
         if cut.lines:
             self._save_offsets()
         return has_more and cut.consumed > 0
+
+    def _hidden(self, cut: Cut) -> list[str]:
+        """Return the lines without secrets that only appear once colours are removed, or that span several lines."""
+        mask = self._mask()
+        return [mask.hide_in_line(line) for line in cut.lines]
 
     def _record(
         self, rank: int, stream: Stream | Literal["platform"], level: Level | None, text: str

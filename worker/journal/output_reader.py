@@ -1,13 +1,14 @@
 """Reads a rank's stdout or stderr as lines. Neighbour: `logs` puts them into the journal."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from worker.core.line_splitter import Cut, LineWaits, cut_lines
+from worker.core.masking import Mask
 from worker.paths import RunPaths
 from worker.sandbox.trial_files import opened
 
@@ -43,10 +44,14 @@ def outputs_of(paths: RunPaths, ranks: Iterable[int]) -> list[Output]:
 
 
 class OutputReader:
-    """Reads an output file. `offset`: the end of the lines taken so far; unread output stays in the file, not in memory."""
+    """Reads an output file. `offset`: the end of the lines taken so far; unread output stays in the file, not in memory.
 
-    def __init__(self, output: Output, offset: int) -> None:
+    Everything that it returns has passed the mask.
+    """
+
+    def __init__(self, output: Output, offset: int, mask: Callable[[], Mask]) -> None:
         self.output = output
+        self._mask = mask
         self.offset = offset
         self._progress_at = -STATE_EVERY_S
         self._size = 0
@@ -83,14 +88,21 @@ class OutputReader:
                 return None
             if size != self._size:
                 self._size, self._grown_at = size, now
-            return os.pread(file, READ_BYTES, self.offset)
+            return self._read_masked(file, READ_BYTES, self.offset)
         return None
 
     def _from(self, offset: int, limit: int) -> bytes:
         with opened(self.output.path.parent, self.output.path.name) as file, suppress(OSError):
             if file is not None:
-                return os.pread(file, limit, max(offset, os.fstat(file).st_size - limit))
+                return self._read_masked(file, limit, max(offset, os.fstat(file).st_size - limit))
         return b""
+
+    def _read_masked(self, file: int, limit: int, offset: int) -> bytes:
+        """Read with enough bytes around to recognize a secret that lies across the boundaries."""
+        mask = self._mask()
+        before = min(offset, mask.longest)
+        data = mask.hide(os.pread(file, before + limit + mask.longest, offset - before))
+        return data[before : before + limit]
 
     def _waits(self, now: float, has_more: bool) -> LineWaits:
         """Return what to wait for; the end of a line that a read has split is available already."""

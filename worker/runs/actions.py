@@ -14,6 +14,7 @@ from worker.ranks.launch.start_frames import assignment_frame, rank_frames, rend
 from worker.ranks.step_meter import StepMeter
 from worker.runs.context import RunContext
 from worker.runs.preparing.network import leave_former_gangs
+from worker.sandbox.trial_files import TrialFile, remove_trial_file
 from worker.store.records import StoredRun
 
 Send = Callable[[Order], None]
@@ -42,6 +43,8 @@ def conclude(context: RunContext, send: Send) -> None:
     send(wire.Kill(str(run.run_id), _SIGKILL))
     send(wire.Forget(str(run.run_id)))
     context.machine.cgroups.end(run.run_id)
+    for path in context.secrets.files:
+        remove_trial_file(TrialFile(context.paths.home, path))
     _log.info("a run ended", run=str(run.run_id), exit_code=run.ending.exit_code, reason=run.ending.reason)
 
 
@@ -62,7 +65,12 @@ def start_ranks(context: RunContext, send: Send) -> None:
     context.phases.on_ranks_asked()
     with telemetry.span("start ranks", parent=context.trace, run=run.run_id, slots=run.gang.assignment.ranks):
         for frame in rank_frames(
-            run, context.stored.allocation, context.paths, context.machine, context.stored.token
+            run,
+            context.stored.allocation,
+            context.paths,
+            context.machine,
+            context.stored.token,
+            secrets=context.secrets.variables,
         ):
             send(frame)
 
@@ -79,7 +87,13 @@ def start_standby_ranks(context: RunContext, first: int, send: Send) -> None:
     context.tail.follow(outputs_of(context.paths, [births[local][1] for local in born]), context.account)
     with telemetry.span("start stand-by ranks", parent=context.trace, run=run.run_id, slots=len(born)):
         for frame in rank_frames(
-            run, context.stored.allocation, context.paths, machine, context.stored.token, born
+            run,
+            context.stored.allocation,
+            context.paths,
+            machine,
+            context.stored.token,
+            born,
+            context.secrets.variables,
         ):
             send(frame)
 

@@ -25,6 +25,7 @@ from worker.ranks.server import RankServer
 from worker.ranks.session import RankSession
 from worker.runs.containers import Containers
 from worker.runs.preparing.hooks import Hook
+from worker.runs.secrets import RunSecrets
 from worker.runs.watching.hangs import HangWatch
 from worker.runs.watching.phases import Phases
 from worker.runs.watching.profiling import Profile, ProfiledRun
@@ -64,6 +65,7 @@ class RunContext:
     stored: StoredRun
     paths: RunPaths
     tools: Tools
+    secrets: RunSecrets
     session: RankSession
     reports: Journal
     logs: Journal

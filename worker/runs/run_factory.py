@@ -7,6 +7,7 @@ from muster import wire
 from shared.clock import Clock
 from shared.messages.trial_specs import PolicyMatch
 from worker.core.log_policies import Policies
+from worker.core.masking import Mask
 from worker.core.run.records import LocalRun
 from worker.journal.journal import Journal
 from worker.journal.journal_sender import Source
@@ -21,6 +22,7 @@ from worker.ranks.session import RankSession, SessionEvents
 from worker.runs.checkpoints import announce_checkpoint, settle_checkpoint
 from worker.runs.containers import account_without_sandboxes
 from worker.runs.context import RunContext, Tools
+from worker.runs.secrets import RunSecrets
 from worker.runs.watching.hangs import open_hang_watch
 from worker.runs.watching.phases import Phases, PhaseSender
 from worker.runs.watching.profiling import ProfileSources, open_profile
@@ -66,18 +68,22 @@ def open_context(stored: StoredRun, tools: Tools, events: ContextEvents) -> RunC
         handlers.on_upload_waiting,
     )
     registry = RegistryClient(tools.platform)
+    secrets = RunSecrets(stored.run.run_id, spec_of(stored.allocation).secrets, tools.platform)
     uploads = Uploads(paths.uploads, registry, needs)
     media_dependencies = MediaDependencies(tools.transfer.put, tools.clock, handlers.on_refused)
     handlers.context = context = RunContext(
         stored=stored,
         paths=paths,
         tools=tools,
+        secrets=secrets,
         session=_open_session(stored.run, reports, handlers, uploads.announced),
         reports=reports,
         logs=logs,
         report_source=report_source,
         log_source=log_source,
-        tail=_open_tail(stored.run, paths, logs, tools.clock, handlers.tail_events(log_source)),
+        tail=_open_tail(
+            stored.run, paths, logs, tools.clock, handlers.tail_events(log_source), lambda: secrets.mask
+        ),
         uploads=uploads,
         media=MediaSender(stored.run.run_id, _media_of(paths), paths.media, registry, media_dependencies),
         watch=open_hang_watch(paths.watch, spec_of(stored.allocation), tools.machine.kind, tools.processes),
@@ -179,9 +185,16 @@ def _open_session(run: LocalRun, reports: Journal, handlers: _EventHandlers, ann
     return session
 
 
-def _open_tail(run: LocalRun, paths: RunPaths, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
+def _open_tail(
+    run: LocalRun,
+    paths: RunPaths,
+    logs: Journal,
+    clock: Clock,
+    events: TailEvents,
+    mask: Callable[[], Mask],
+) -> LogTail:
     """Create the reader of the local ranks' output."""
     first = run.gang.assignment.first_rank
     ranks = [rank for _, rank in run.ranks.births] or range(first, first + run.local_ranks)
     offsets, outputs = paths.root / "offsets.json", outputs_of(paths, ranks)
-    return LogTail(logs, offsets, outputs, clock, events)
+    return LogTail(logs, offsets, outputs, clock, events, mask)

@@ -110,7 +110,7 @@ class Runs:
             networks.sweep(known)
         for stored in runs:
             context = open_context(stored, self._tools, self._events)
-            context.start(context.tail.run(), "tail")
+            context.start(self._supervisor.follow(context), "tail")
             if stored.environment:
                 self._supervisor.enter(context, stored.environment)
             if stored.run.is_over:

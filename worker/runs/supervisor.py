@@ -42,6 +42,7 @@ from worker.runs.exits import cause_of
 from worker.runs.preparing.hooks import SCRIPT, HookFailed, has_hook, run_hook
 from worker.runs.preparing.network import enter_network
 from worker.runs.preparing.prepare import prepare
+from worker.runs.secrets import SecretUnavailable
 from worker.store.store import Store
 from worker.transfer.disk_usage import watch_limit
 
@@ -89,6 +90,8 @@ class Supervisor:
                 actions.conclude(context, self.send)
             case OpenRendezvous():
                 actions.open_rendezvous(context, self.send)
+            case StartRanks() | StartStandbyRanks() if not context.secrets.are_known:
+                context.start(self._act_with_secrets(context, action), "secrets")
             case StartRanks():
                 actions.start_ranks(context, self.send)
             case StartStandbyRanks():
@@ -107,7 +110,7 @@ class Supervisor:
                 assert_never(action)
 
     async def prepare(self, context: RunContext) -> None:
-        """Prepare a run, which may end meanwhile. Only a failed startup hook is charged to the user."""
+        """Prepare a run, which may end meanwhile. Only a failed startup hook and a missing secret are charged to the user."""
         try:
             await enter_network(context)
             await prepare(context, self.enter)
@@ -115,11 +118,33 @@ class Supervisor:
             actions.limit_resources(context)
             await self._run_hook(context)
         except (MusterError, OSError) as error:
-            fault: Fault = "user" if isinstance(error, HookFailed) else "machine"
+            fault: Fault = "user" if isinstance(error, HookFailed | SecretUnavailable) else "machine"
             context.tail.log(f"the run could not be prepared: {error}", "error")
             self.update(context, core.on_failed(context.run, Trigger.PREPARATION_FAILED, fault, str(error)))
             return
         self.update(context, core.on_prepared(context.run))
+
+    async def follow(self, context: RunContext) -> None:
+        """Follow the output of a run of an earlier daemon, once its secrets can be hidden."""
+        await context.secrets.load_again()
+        if context.secrets.refusal:
+            context.tail.warn(
+                f"the worker was restarted and did not get the run's secrets again ({context.secrets.refusal}); output that it had not read yet is hidden"
+            )
+        await context.tail.run()
+
+    async def _act_with_secrets(self, context: RunContext, action: StartRanks | StartStandbyRanks) -> None:
+        """Start ranks after a restart of the daemon, once the run's secrets are known."""
+        await context.secrets.settled()
+        run, refusal = context.run, context.secrets.refusal
+        if run.is_over:
+            return
+        if refusal is None:
+            self.act(context, action)
+        elif run.state is RunState.STARTING:
+            self.update(context, core.on_failed(run, Trigger.START_FAILED, "user", refusal))
+        else:
+            self.update(context, core.on_fault(run, refusal, "user"))
 
     def enter(self, context: RunContext, environment: str) -> None:
         """Run all processes of a run in its own Python environment."""
@@ -170,6 +195,10 @@ class Supervisor:
             self._on_exit(context, process, process.exit_code)
 
     def _on_exit(self, context: RunContext, process: wire.ProcessFrame, code: int) -> None:
+        if not context.secrets.is_settled:
+            # The error in the output may contain a secret, and a run that has ended gets none to hide it.
+            context.start(self._look_again(context, process), "end of a rank")
+            return
         first = context.run.gang.assignment.first_rank
         rank = first + int(part_of(process.name))
         if rank == first and not self._has_stored_all(context, process):
@@ -256,7 +285,8 @@ class Supervisor:
     async def _run_hook(self, context: RunContext) -> None:
         if has_hook(context.paths.code):
             run, allocation = context.run, context.stored.allocation
-            frame = hook_frame(run, allocation, context.paths, context.machine, SCRIPT)
+            secrets = context.secrets.variables
+            frame = hook_frame(run, allocation, context.paths, context.machine, SCRIPT, secrets)
             await run_hook(context.hook, frame, self.send, lambda: context.run.is_over)
 
     def _keep(self, context: RunContext) -> None:

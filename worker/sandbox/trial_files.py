@@ -162,6 +162,54 @@ def create_trial_file(file: TrialFile, account: Account | None) -> None:
         os.close(created)
 
 
+def write_private_file(file: TrialFile, content: bytes, account: Account | None) -> None:
+    """Write a file that only the trial's user can read, with the folders on its path. An earlier file of this name is replaced.
+
+    Raises:
+        OSError: The disk is full, or a part of the path is a link or not a folder.
+    """
+    *folders, name = PurePosixPath(file.path).parts
+    with _opened_base(file.base) as base:
+        here = os.dup(base)
+    try:
+        for folder in folders:
+            is_new = _make_folder(folder, here)
+            below = os.open(folder, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+            if is_new and account is not None:
+                os.fchown(here, account.user, account.group)
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=here)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(name, flags, 0o600, dir_fd=here), "wb") as target:
+            if account is not None:
+                os.fchown(target.fileno(), account.user, account.group)
+            target.write(content)
+    finally:
+        os.close(here)
+
+
+def remove_trial_file(file: TrialFile) -> None:
+    """Delete a file or link of a trial, if it exists, without following links."""
+    folder, name = os.path.split(file.path)
+    with suppress(OSError), _opened_base(file.base) as base:
+        parent = open_beneath(base, folder or ".", _FOLDER)
+        try:
+            os.unlink(name, dir_fd=parent)
+        finally:
+            os.close(parent)
+
+
+def _make_folder(name: str, folder: int) -> bool:
+    """Create a folder for its owner only; return False if there is something of this name."""
+    try:
+        os.mkdir(name, 0o700, dir_fd=folder)
+    except FileExistsError:
+        return False
+    return True
+
+
 def link_trial_file(file: TrialFile, target: Path) -> None:
     """Give a trial's file a second name `target`, without copying it. The trial's own name stays.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import audit, delete_commands, health, import_commands, saved_views, tensorboard
+from muster.cli import audit, delete_commands, health, import_commands, saved_views, secrets, tensorboard
 from muster.cli.access import sign_in, users
 from muster.cli.base.command_classes import BaseCommand, verb
 from muster.cli.base.errors import explain, explain_crash
@@ -24,7 +24,7 @@ from muster.errors import MusterError
 
 COMMAND_MODULES = (
     audit, budgets, checkpoints, delete_commands, experiments, import_commands, machines, models, policies, pools, quotas, reservations,
-    sign_in, trials, users, saved_views, webhooks, workers,
+    sign_in, trials, users, saved_views, secrets, webhooks, workers,
 )  # fmt: skip
 """Modules that add commands to the nouns of the table on import."""
 SHORTHANDS = {
@@ -65,6 +65,7 @@ ORDER = (
     "role",
     "workspace",
     "tenant",
+    "secret",
     "webhook",
     "import",
     "audit",

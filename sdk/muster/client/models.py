@@ -2315,6 +2315,22 @@ class Usage(Resource):
     unpriced_slot_seconds: float = Field(default=0.0, description="Total of all rows.")
 
 
+class Secret(Resource):
+    """A secret of a workspace, without its value, which cannot be read back."""
+
+    name: str
+    workspace: str
+    created_at: datetime
+    changed_at: datetime = Field(description="When the value was last set.")
+    by: str = Field(description="Name of the user or token that last set the value.")
+
+
+class Secrets(Resource):
+    """The secrets of a workspace, by name."""
+
+    items: list[Secret]
+
+
 class UserKind(StrEnum):
     """A person, or a service account: an account for a program."""
 

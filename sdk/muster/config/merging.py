@@ -13,6 +13,7 @@ _JOINED: frozenset[_Path] = frozenset(
         ("labels",),
         ("constraints",),
         ("environment", "environment_variables"),
+        ("environment", "secrets"),
         ("environment", "environment_variables", "cpu"),
         ("environment", "environment_variables", "cuda"),
         ("environment", "environment_variables", "rocm"),

@@ -25,6 +25,7 @@ from services.gateway.policies.tables import policy, template
 from services.gateway.pools.tables import slot_limit
 from services.gateway.quotas.tables import quota
 from services.gateway.trials.tables import run, trial
+from services.gateway.user_secrets.tables import user_secret
 from services.gateway.webhooks.tables import webhook
 from shared.bus.data_deletion import DeleteStatement, outbox_of, rows_of
 from shared.ids import derived_id
@@ -152,7 +153,7 @@ async def load_limit_entities(
 
 async def has_workspace(connection: AsyncConnection, workspace: str) -> bool:
     """Return whether the caller can see anything in the workspace."""
-    tables = (experiment, model, policy, template, quota, slot_limit, webhook, role_binding)
+    tables = (experiment, model, policy, template, quota, slot_limit, webhook, role_binding, user_secret)
     there = or_(
         *(select(table.c.workspace).where(table.c.workspace == workspace).exists() for table in tables)
     )
@@ -195,6 +196,6 @@ def rows_of_scope(scope: str, tenant_id: UUID, target: UUID, name: str) -> Seque
         rows_of(model_version, model_version.c.model.in_(models)),
         *(
             rows_of(table, and_(table.c.tenant == tenant_id, table.c.workspace == name))
-            for table in (model, role_binding, policy, template, quota, slot_limit, webhook)
+            for table in (model, role_binding, policy, template, quota, slot_limit, webhook, user_secret)
         ),
     )

@@ -90,6 +90,34 @@ class OutboundSettings:
     """Maximum number of addresses of one tenant."""
 
 
+class MasterKeys(Protocol):
+    """Port for the master keys of user secrets: local keys, or a key management service (KMS), which never discloses them.
+
+    `context` is authenticated: a key wrapped with one context cannot be unwrapped with another.
+    """
+
+    @property
+    def current(self) -> str:
+        """Id of the key that wraps new data keys."""
+        ...
+
+    async def wrap(self, data_key: bytes, context: bytes) -> bytes:
+        """Encrypt a data key with the current master key."""
+        ...
+
+    async def unwrap(self, key_id: str, wrapped: bytes, context: bytes) -> bytes:
+        """Decrypt a data key. Raises Broken if the master key is unknown, or key, context or bytes differ."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SecretSettings:
+    """Master keys of user secrets, and the maximum number of secrets of a workspace."""
+
+    keys: MasterKeys
+    max_per_workspace: int
+
+
 @dataclass(frozen=True, slots=True)
 class SiteState:
     """The state of the platform, as this replica knows it."""
@@ -123,6 +151,7 @@ class Dependencies:
     timeouts: Timeouts
     uploads: UploadSettings
     outbound: OutboundSettings
+    secrets: SecretSettings
     wake_deletions: Callable[[], None]
     auditor: Auditor
     anchors: AnchorStore | None

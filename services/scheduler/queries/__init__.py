@@ -110,6 +110,9 @@ class Queries:
         if run is None or stored is None:
             return await self._stored_allocation(query.run_id)
         trial = cluster.trials.get(run.trial)
+        is_stale = run.is_stale or (trial is not None and trial.run != run.id)
+        exited = {worker for worker, _ in run.exits}
+        holders = () if run.is_ended or is_stale else (share.worker for share in run.shares)
         return AllocationFacts(
             tenant=run.tenant,
             experiment_id=run.experiment,
@@ -118,9 +121,10 @@ class Queries:
             run_number=run.number,
             token=run.token,
             members=(*(share.worker for share in run.shares), *sorted(run.gang.former)),
-            stale=run.is_stale or (trial is not None and trial.run != run.id),
+            stale=is_stale,
             code_hash=stored.spec.code_hash,
             start_checkpoint=stored.spec.start_checkpoint,
+            holders=tuple(worker for worker in holders if worker not in exited),
         )
 
     async def usage(self, ask: RequestContext, query: GetUsage) -> UsagePage:

@@ -43,6 +43,7 @@ WITHIN = {
     "delivery",
     "path",
     "media",
+    "secret",
 }
 """These count within what another field names, or name content: knowing it is having it, within a tenant."""
 OF_THE_SITE = {"pool", "worker", "instance"}
@@ -52,7 +53,7 @@ WORDS = {
     "driver", "entity", "events", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
     "reason", "reference", "remove", "remove_tags", "scope", "selection", "sort", "tag", "tags", "topology", "url",
     "kinds", "since", "until", "zones",
-    "old_password", "new_password", "password", "subject",
+    "old_password", "new_password", "password", "subject", "secret_value",
 }  # fmt: skip
 """Texts that name nothing."""
 
@@ -96,6 +97,7 @@ REQUIRED: dict[str, Values] = {
     "SetWorkspaceBudget": {"workspace": "x"},
     "SetWorkspaceLimit": {"pool": "x", "workspace": "x"},
     "SetWorkspaceQuota": {"workspace": "x"},
+    "SetSecret": {"secret_value": "12345678"},
     "SetPassword": {"password": "correct horse battery"},
     "UndrainWorkers": {"labels": {"x": "y"}},
     "UpdateMachinePool": {"kinds": ["x"], "maximum": 1},

@@ -40,9 +40,10 @@ from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, ValidatePlacement
 from shared.messages.reservations import GetReservations
 from shared.messages.retention import GetRetention, SetRetention
+from shared.messages.runs import GetAllocation
 from shared.messages.trial_tables import GetColumns, GetTable
 from shared.messages.usage import GetUsage
-from shared.messages.workers import IssueJoin, Join
+from shared.messages.workers import GetWorkerKey, IssueJoin, Join
 
 QUESTIONS: dict[str, tuple[type, ...]] = {
     "searcher": (
@@ -58,6 +59,8 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
     "scheduler": (
         SchedulerHealth,
         ValidatePlacement,
+        GetAllocation,
+        GetWorkerKey,
         GetQueue,
         Explain,
         GetCluster,

@@ -52,6 +52,7 @@ async def test_a_trial_runs_ends_and_its_request_closes_once(
         (worker.id,),
         False,
     )
+    assert facts.holders == (worker.id,)
     told = await around.ask(Explain(trial_id=trial), DEFAULT_TENANT)
     assert told.state == "running"
     await worker.exit(trial, validations=4, checkpoints=0, step=9)
@@ -60,6 +61,8 @@ async def test_a_trial_runs_ends_and_its_request_closes_once(
     assert (ended.outcome, ended.validations, ended.next) == ("completed", 4, "closed")
     assert (closed.outcome, closed.runs) == ("completed", 1)
     await eventually(lambda: not worker.has)
+    facts = await around.ask(GetAllocation(run_id=granted.run_id))
+    assert (facts.members, facts.holders) == ((worker.id,), ())
 
 
 async def test_a_failed_run_is_restarted_until_restarts_are_used_up(
@@ -94,9 +97,21 @@ async def test_a_gang_spans_both_workers_and_learns_its_rendezvous(
         return [one.rendezvous for one in follower.last_set.allocations] if follower.last_set else []
 
     await eventually(lambda: told_where() == [f"127.0.0.1:{granted.token}"])
-    for worker in workers:
+    first, *others = workers
+    assert set((await around.ask(GetAllocation(run_id=granted.run_id))).holders) == {"r1", "r2"}
+    await first.exit(trial)
+
+    async def holders() -> tuple[str, ...]:
+        return tuple((await around.ask(GetAllocation(run_id=granted.run_id))).holders)
+
+    async def only_the_others_hold_it() -> bool:
+        return await holders() in ((others[0].id,), ())
+
+    await eventually(only_the_others_hold_it)
+    for worker in others:
         await worker.exit(trial)
     await eventually(lambda: around.told(RequestClosed, trial))
+    assert await holders() == ()
 
 
 async def test_newer_wishes_reach_the_running_allocation(around: Platform, workers: list[FakeWorker]) -> None:

@@ -56,6 +56,11 @@ class Daemon:
         """Start with the settings of the last start."""
         self.start(**self._last)
 
+    @property
+    def user_key(self) -> str:
+        """The public key that it joined with."""
+        return nats_jwt.public_key((self.directory / "identity" / "seed").read_text())
+
     def start(self, **more: str) -> None:
         self._last = more
         environment = self._environment | more

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from muster import archive
 from shared.auth.nats_jwt import WorkerIssuer
+from shared.auth.sealed_box import seal_for
 from shared.auth.signatures import MessageSigner
 from shared.bus import Bus, RequestContext, Responder
 from shared.clock import SystemClock
@@ -29,6 +30,7 @@ from shared.messages.files import GetCode
 from shared.messages.media import CommitMedia, SendMedia
 from shared.messages.phases import PhaseRecord, PhasesStored, ReportPhases
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
+from shared.messages.secrets import GetRunSecret, SealedSecret
 from shared.messages.trial_specs import GangMember, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
 from tests.integration.servers import Servers
@@ -59,6 +61,11 @@ class FakePlatform(FakeFiles):
         self.decide_at: dict[UUID, list[float | None]] = {}
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
+        self.secrets: dict[str, str | Exception] = {}
+        """The values of secrets by name, which every run gets that asks."""
+        self.secret_keys: dict[str, str] = {}
+        """The keys of the workers that get any."""
+        self.secrets_asked: list[tuple[str, str]] = []
         self._closers: list[Any] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -68,6 +75,7 @@ class FakePlatform(FakeFiles):
         self.registry = await Bus.connect(url, "registry", keys.credentials("registry"))
         self.scheduler = await Bus.connect(url, "scheduler", keys.credentials("scheduler"))
         self.searcher = await Bus.connect(url, "searcher", keys.credentials("searcher"))
+        self.gateway = await Bus.connect(url, "gateway", keys.credentials("gateway"))
         for bus, owner, answers in (
             (
                 self.registry,
@@ -87,6 +95,7 @@ class FakePlatform(FakeFiles):
                     CommitMedia: self.on_commit_media,
                 },
             ),
+            (self.gateway, "gateway", {GetRunSecret: self._on_secret}),
             (self.scheduler, "scheduler", {ObservedSet: self._on_observed, Renew: self._on_renew}),
         ):
             responder = Responder(bus, owner, answers)  # type: ignore[arg-type]
@@ -97,7 +106,7 @@ class FakePlatform(FakeFiles):
     async def stop(self) -> None:
         for closer in self._closers:
             await closer.__aexit__()
-        for bus in (self.registry, self.scheduler, self.searcher):
+        for bus in (self.registry, self.scheduler, self.searcher, self.gateway):
             await bus.close()
         await self.store.stop()
 
@@ -219,6 +228,15 @@ class FakePlatform(FakeFiles):
             raise Transient("the scheduler is away in this test")
         self.observed[str(ask.worker)] = observed
         return HeartbeatReply(epoch=self.epoch)
+
+    async def _on_secret(self, ask: RequestContext, query: GetRunSecret) -> SealedSecret:
+        if self.away:
+            raise Transient("the gateway is away in this test", retry_after_s=0.2)
+        self.secrets_asked.append((str(ask.worker), query.name))
+        value = self.secrets[query.name]
+        if isinstance(value, Exception):
+            raise value
+        return SealedSecret(sealed=seal_for(self.secret_keys[str(ask.worker)], value.encode()))
 
     async def _on_renew(self, ask: RequestContext, request: Renew) -> Credentials:
         return credentials(self.servers, str(ask.worker), request.user_key)

@@ -6,6 +6,7 @@ import pytest
 
 from muster.config import AdaptiveAsha, Const, Int, Log, leaves, load_config
 from muster.config.yaml_reader import read_text
+from muster.errors import Rejected
 from tests.unit.sdk.configs import GOOD
 
 
@@ -127,4 +128,44 @@ def test_horovod_is_told_only_what_differs_from_its_defaults() -> None:
     assert config.optimizations.variables() == {
         "HOROVOD_FUSION_THRESHOLD": "33554432",
         "HOROVOD_AUTOTUNE": "1",
+    }
+
+
+def test_secrets_are_variables_or_files_below_home() -> None:
+    config = load_config(GOOD, ["environment.secrets=[HF_TOKEN, {name: KEY, file: .ssh/id}, HF_TOKEN]"])
+    assert [(one.name, one.file) for one in config.environment.secrets] == [
+        ("HF_TOKEN", None),
+        ("KEY", ".ssh/id"),
+    ]
+    assert config.environment.secret_names == {"HF_TOKEN", "KEY"}
+    assert load_config(config.to_json()).environment == config.environment
+
+
+@pytest.mark.parametrize(
+    ("secrets", "reason"),
+    [
+        ("[a-b]", "must match"),
+        ("[MUSTER_TOKEN]", "is set by Muster"),
+        ("[{name: A, file: ../x}]", "below the trial's home"),
+        ("[{name: A, file: /etc/x}]", "below the trial's home"),
+        ("[{name: A, file: .}]", "below the trial's home"),
+        ("[{name: A, file: x}, {name: B, file: x}]", "two secrets have the file x"),
+        ("[{nam: A}]", "unknown key 'nam'"),
+        ("A", "must be a list"),
+    ],
+)
+def test_bad_secrets_are_refused(secrets: str, reason: str) -> None:
+    with pytest.raises(Rejected, match=reason):
+        load_config(GOOD, [f"environment.secrets={secrets}"])
+
+
+def test_a_variable_and_a_secret_of_one_name_are_refused() -> None:
+    with pytest.raises(Rejected, match="by environment_variables and by secrets"):
+        load_config(GOOD, ["environment.secrets=[A]", 'environment.environment_variables=["A=1"]'])
+
+
+def test_a_config_without_secrets_is_understood_by_services_of_0_2_0() -> None:
+    assert set(json.loads(load_config(GOOD).to_json())["environment"]) == {
+        "environment_variables",
+        "requirements",
     }

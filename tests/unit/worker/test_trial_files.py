@@ -18,7 +18,9 @@ from worker.sandbox.trial_files import (
     link_trial_file,
     list_folder,
     opened,
+    remove_trial_file,
     walk,
+    write_private_file,
 )
 
 
@@ -151,3 +153,29 @@ def test_deep_folders_are_listed_without_using_up_descriptors(base: Path) -> Non
         assert len(list(walk(base, "own", is_strict=True))) == depth + 2
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_a_private_file_is_read_by_its_owner_only_and_replaces_what_was_there(base: Path) -> None:
+    account = Account(os.geteuid(), os.getegid())
+    for content in (b"first, longer", b"second"):
+        write_private_file(TrialFile(base, "home/.ssh/id"), content, account)
+    path = base / "home/.ssh/id"
+    assert path.read_bytes() == b"second" and path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    remove_trial_file(TrialFile(base, "home/.ssh/id"))
+    remove_trial_file(TrialFile(base, "home/.ssh/id"))
+    assert not path.exists()
+
+
+def test_a_private_file_is_never_written_through_a_link(base: Path) -> None:
+    outside = base.parent / "outside"
+    (base / "folder").symlink_to(outside)
+    (base / "link").symlink_to(outside / "file")
+    os.link(outside / "file", base / "second_name")
+    with pytest.raises(OSError):
+        write_private_file(TrialFile(base, "folder/file"), b"overwritten", None)
+    remove_trial_file(TrialFile(base, "folder/file"))
+    for name in ("link", "second_name"):
+        write_private_file(TrialFile(base, name), b"new", None)
+        assert (base / name).read_bytes() == b"new"
+    assert (outside / "file").read_text() == "secret"

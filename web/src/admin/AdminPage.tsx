@@ -10,6 +10,7 @@ import { LimitsTab } from "./LimitsTab";
 import { UsersTab } from "./UsersTab";
 import { PoliciesTab } from "./PoliciesTab";
 import { RolesTab } from "./RolesTab";
+import { SecretsTab } from "./SecretsTab";
 import { TenantsTab } from "./TenantsTab";
 import { TokensTab } from "./TokensTab";
 import { WebhooksTab } from "./WebhooksTab";
@@ -30,6 +31,7 @@ const TABS: readonly AdminTab[] = [
   adminTab("tokens", "Tokens", TokensTab, "token.manage"),
   adminTab("limits", "Limits", LimitsTab, "cluster.read"),
   adminTab("policies", "Templates and policies", PoliciesTab, "experiment.read"),
+  adminTab("secrets", "Secrets", SecretsTab, "secret.manage"),
   adminTab("webhooks", "Webhooks", WebhooksTab, "webhook.manage"),
   adminTab("audit", "Audit log", AuditTab, "audit.read"),
   adminTab("tenants", "Tenants", TenantsTab, "tenant.read"),

@@ -16,6 +16,7 @@ export type Role = Resource<"RoleDefinition">;
 export type Group = Resource<"Group">;
 export type Binding = Resource<"RoleBinding">;
 export type Template = Resource<"Template">;
+export type Secret = Resource<"Secret">;
 export type Policy = Resource<"ConfigPolicy">;
 
 const limit = 200;
@@ -84,6 +85,18 @@ export const policiesQuery = queryOptions({
     return { templates: templates.items, policies: policies.items };
   },
 });
+
+/** Workspaces that contain experiments. */
+export const workspacesQuery = queryOptions({
+  queryKey: keys.admin("workspaces"),
+  queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/experiment-groups", { params: { query: { by: "workspace", limit, cursor } }, signal }))),
+});
+export const secretsQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: keys.admin("secrets", { workspace }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/workspaces/{workspace}/secrets", { params: { path: { workspace } }, signal })),
+    enabled: workspace !== "",
+  });
 
 /** An object with its ETag, fetched again for each change. */
 function seenQuery<Thing>(part: string, name: string, fetchOne: (signal: AbortSignal) => Parameters<typeof see<Thing>>[0]) {

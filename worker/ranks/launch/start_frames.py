@@ -1,8 +1,9 @@
 """Frames that start an allocation's processes."""
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from shutil import which
+from types import MappingProxyType
 
 from muster import wire
 from shared.messages.allocations import DesiredAllocation
@@ -24,6 +25,7 @@ from worker.sandbox.accounts import Account
 OPEN_FILES = 65_536
 _IN_ANY_SHELL = ["/bin/sh", "-c", 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"']
 """Runs a script by bash if an image has it."""
+NO_SECRETS: Mapping[str, str] = MappingProxyType({})
 
 
 def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> wire.OpenRendezvous:
@@ -41,7 +43,12 @@ def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Mach
 
 
 def hook_frame(
-    run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine, script: str
+    run: LocalRun,
+    allocation: DesiredAllocation,
+    paths: RunPaths,
+    machine: Machine,
+    script: str,
+    secrets: Mapping[str, str],
 ) -> wire.Launch:
     """Return the order for the startup hook; its output goes to the log of this machine's first rank."""
     rank, account = run.gang.assignment.first_rank, _user_of(machine)
@@ -52,7 +59,7 @@ def hook_frame(
         directory=str(paths.code),
         stdout=str(paths.output(rank, "stdout")),
         stderr=str(paths.output(rank, "stderr")),
-        environment=plain_environment(allocation, paths, machine),
+        environment={**secrets, **plain_environment(allocation, paths, machine)},
         user=account.user if account else None,
         group=account.group if account else None,
         sandbox=machine.sandbox,
@@ -69,10 +76,12 @@ def rank_frames(
     machine: Machine,
     token: str,
     locals_: Iterable[int] | None = None,
+    secrets: Mapping[str, str] = NO_SECRETS,
 ) -> list[wire.Launch]:
-    """Return one launch per local rank; `locals_` None: all ranks."""
+    """Return one launch per local rank; `locals_` None: all ranks. `secrets`: environment variables that no record may contain."""
     wanted = range(run.gang.assignment.ranks) if locals_ is None else locals_
-    return [_rank_frame(local, run, allocation, paths, machine, token) for local in wanted]
+    frames = [_rank_frame(local, run, allocation, paths, machine, token) for local in wanted]
+    return [replace(frame, environment={**secrets, **frame.environment}) for frame in frames]
 
 
 def assignment_frame(

@@ -13,6 +13,7 @@ from worker.runs.containers import make_folders
 from worker.runs.context import RunContext
 from worker.runs.watching.hangs import make_heartbeat_file
 from worker.runs.watching.profiling import make_timing_file
+from worker.sandbox.trial_files import TrialFile, write_private_file
 
 MAX_RETRY_S = 5.0
 DISK_RETRY_S = 1.0
@@ -26,6 +27,7 @@ async def prepare(context: RunContext, enter: Enter) -> None:
     Wait for a full disk too: another attempt would find the same disk, and ten attempts without progress end a trial.
 
     Raises:
+        SecretUnavailable: A secret that the config references does not exist.
         Rejected: The code cannot be used, what it requires does not install, or the registry refuses it.
         OSError: The disk is broken.
     """
@@ -56,6 +58,7 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
     run_id = context.run.run_id
     if not tools.machine.has_free_space(tools.min_free_bytes):
         raise wire.disk_full(tools.worker, tools.machine.disk)
+    await context.secrets.load()
     if spec.code_hash is not None:
         with context.phases.during("fetch_code"):
             await tools.code.copy(run_id, allocation.tenant, spec.code_hash, paths.code)
@@ -89,3 +92,5 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
     if context.machine.is_container:
         networks = tools.machine.networks
         make_folders(paths, context.account, networks.access(run_id).resolver if networks else "")
+    for path, value in context.secrets.files.items():
+        write_private_file(TrialFile(paths.home, path), value.encode(), context.account)

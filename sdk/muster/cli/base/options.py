@@ -105,6 +105,8 @@ Sort = Annotated[
 
 UserName = Annotated[str, typer.Argument(metavar="USER", help="Name of the user.")]
 RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="Name of the role, from `muster role list`.")]
+SecretName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the secret, such as HF_TOKEN.")]
+OfWorkspace = Annotated[str, typer.Option("--workspace", "-w", help="Workspace of the secret.")]
 TemplateName = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Name of the template.")]
 WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Name or id of the webhook.")]
 ViewName = Annotated[

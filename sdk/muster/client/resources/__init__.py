@@ -18,6 +18,7 @@ from muster.client.resources.operations import AsyncOperations, Operations
 from muster.client.resources.policies import AsyncPolicies, Policies
 from muster.client.resources.quotas import AsyncQuotas, Quotas
 from muster.client.resources.roles import AsyncRoles, Roles
+from muster.client.resources.secrets import AsyncSecrets, Secrets
 from muster.client.resources.sessions import AsyncSessions, Sessions
 from muster.client.resources.templates import AsyncTemplates, Templates
 from muster.client.resources.tenants import AsyncTenants, Tenants
@@ -53,6 +54,8 @@ class Resources:
         roles: Roles (sets of permissions) and role bindings.
         tenants: Tenants of a site; needs site administrator rights.
         workspaces: Workspaces, which contain experiments, models, roles and rules.
+        secrets: Secrets of workspaces, which runs get as environment variables or files. Values can be set, but not
+            read.
         audit: The audit log of your tenant, or of the site with `site`, and its verification.
         views: Your saved views of the dashboard.
         webhooks: Webhooks, which send events of a tenant, workspace or project to other systems, and their
@@ -80,6 +83,7 @@ class Resources:
         self.roles = Roles(transport)
         self.tenants = Tenants(transport)
         self.workspaces = Workspaces(transport)
+        self.secrets = Secrets(transport)
         self.audit = Audit(transport)
         self.views = Views(transport)
         self.webhooks = Webhooks(transport)
@@ -109,6 +113,7 @@ class AsyncResources:
         self.roles = AsyncRoles(resources.roles, pool)
         self.tenants = AsyncTenants(resources.tenants, pool)
         self.workspaces = AsyncWorkspaces(resources.workspaces, pool)
+        self.secrets = AsyncSecrets(resources.secrets, pool)
         self.audit = AsyncAudit(resources.audit, pool)
         self.views = AsyncViews(resources.views, pool)
         self.webhooks = AsyncWebhooks(resources.webhooks, pool)

@@ -41,6 +41,7 @@ from services.gateway.platform.commands.idempotency import IdempotencyClaim, cla
 from services.gateway.platform.json_documents import merge_patch
 from services.gateway.platform.schema import JsonObject
 from services.gateway.quotas.checks import check_open
+from services.gateway.user_secrets.find import check_secrets
 from shared import telemetry
 from shared.bus import Unit
 from shared.ids import ExperimentId, PoolName, new_id
@@ -142,11 +143,12 @@ async def _begin(
 async def _check(call: Call, submission: _Submission) -> _Submission:
     """Validate with the scheduler, searcher and registry concurrently. A service that does not answer in time is skipped."""
     pool = PoolName(submission.config.resources.resource_pool or "default")
-    placed, accepted, config, _ = await asyncio.gather(
+    placed, accepted, config, _, _ = await asyncio.gather(
         ask_placement(call, submission.config, pool),
         ask_searcher(call, submission.document),
         resolve_initial_weights(call, submission.config),
         _check_code(call, submission.code_sha256, submission.config.entrypoint),
+        check_secrets(call, submission.config),
     )
     warnings = (*submission.warnings, *placed, *accepted)
     document = submission.document if config is submission.config else config_document(config)

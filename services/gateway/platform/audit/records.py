@@ -21,7 +21,7 @@ _LEFT_OUT = {"config_yaml", "cursor"}
 """Request fields that are not recorded. The config is recorded in `after`, without secrets."""
 _SECRET = {
     "secret", "password", "passphrase", "new_password", "jwt", "authorization", "bearer", "cookie", "code_verifier",
-    "client_secret", "private_key", "old_password", "ticket", "environment_variables", "user_key",
+    "client_secret", "private_key", "old_password", "ticket", "environment_variables", "user_key", "secret_value",
 }  # fmt: skip
 """Fields whose values are hidden in audit records. Environment variables in a config often contain credentials."""
 _TOKENS = re.compile(r"\bms[a-z]_[A-Za-z0-9_-]{20,}")

@@ -22,6 +22,7 @@ _KINDS = {
     "limits": frozenset({Permission.CLUSTER_READ}),
     "templates": frozenset({Permission.POLICY_MANAGE}),
     "webhooks": frozenset({Permission.WEBHOOK_MANAGE}),
+    "secrets": frozenset({Permission.SECRET_MANAGE}),
 }
 """Kinds of rows that row-level security filters, with the permissions whose scopes it filters by."""
 

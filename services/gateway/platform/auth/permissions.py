@@ -16,6 +16,7 @@ class Permission(StrEnum):
     RETENTION_MANAGE = "retention.manage"
     POLICY_MANAGE = "policy.manage"
     WEBHOOK_MANAGE = "webhook.manage"
+    SECRET_MANAGE = "secret.manage"
     CLUSTER_READ = "cluster.read"
     CLUSTER_MANAGE = "cluster.manage"
     WORKER_JOIN = "worker.join"
@@ -67,7 +68,12 @@ _VIEW = frozenset(
         Permission.CLUSTER_READ,
     }
 )
-_EDIT = _VIEW | {Permission.EXPERIMENT_WRITE, Permission.CODE_WRITE, Permission.MODEL_WRITE}
+_EDIT = _VIEW | {
+    Permission.EXPERIMENT_WRITE,
+    Permission.CODE_WRITE,
+    Permission.MODEL_WRITE,
+    Permission.SECRET_MANAGE,
+}
 _LEAD = _EDIT | {
     Permission.MODEL_APPROVE,
     Permission.RETENTION_MANAGE,

@@ -2723,6 +2723,12 @@ class ListSearchEventsRequest(_message.Message):
     driver: str
     def __init__(self, experiment: _Optional[str] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ..., wait: _Optional[float] = ..., driver: _Optional[str] = ...) -> None: ...
 
+class ListSecretsRequest(_message.Message):
+    __slots__ = ("workspace",)
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    def __init__(self, workspace: _Optional[str] = ...) -> None: ...
+
 class ListSessionsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -4199,6 +4205,34 @@ class SearchRequest(_message.Message):
     experiment: str
     def __init__(self, experiment: _Optional[str] = ...) -> None: ...
 
+class Secret(_message.Message):
+    __slots__ = ("name", "workspace", "created_at", "changed_at", "by")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    workspace: str
+    created_at: _timestamp_pb2.Timestamp
+    changed_at: _timestamp_pb2.Timestamp
+    by: str
+    def __init__(self, name: _Optional[str] = ..., workspace: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ...) -> None: ...
+
+class SecretRequest(_message.Message):
+    __slots__ = ("workspace", "secret")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    secret: str
+    def __init__(self, workspace: _Optional[str] = ..., secret: _Optional[str] = ...) -> None: ...
+
+class Secrets(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Secret]
+    def __init__(self, items: _Optional[_Iterable[_Union[Secret, _Mapping]]] = ...) -> None: ...
+
 class ServiceCheck(_message.Message):
     __slots__ = ("service", "name", "ok", "reason", "since")
     SERVICE_FIELD_NUMBER: _ClassVar[int]
@@ -4320,6 +4354,16 @@ class SetRetentionRequest(_message.Message):
     metric_retention_days: int
     log_retention_days: int
     def __init__(self, workspace: _Optional[str] = ..., metric_detail_days: _Optional[int] = ..., metric_retention_days: _Optional[int] = ..., log_retention_days: _Optional[int] = ...) -> None: ...
+
+class SetSecretRequest(_message.Message):
+    __slots__ = ("workspace", "secret", "secret_value")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    SECRET_VALUE_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    secret: str
+    secret_value: str
+    def __init__(self, workspace: _Optional[str] = ..., secret: _Optional[str] = ..., secret_value: _Optional[str] = ...) -> None: ...
 
 class SetStorageLimitRequest(_message.Message):
     __slots__ = ("tenant", "maximum_bytes")

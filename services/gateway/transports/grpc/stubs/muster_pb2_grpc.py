@@ -760,6 +760,21 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.WebhookReplay.FromString,
                 _registered_method=True)
+        self.ListSecrets = channel.unary_unary(
+                '/muster.v1.Muster/ListSecrets',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListSecretsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Secrets.FromString,
+                _registered_method=True)
+        self.SetSecret = channel.unary_unary(
+                '/muster.v1.Muster/SetSecret',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetSecretRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Secret.FromString,
+                _registered_method=True)
+        self.DeleteSecret = channel.unary_unary(
+                '/muster.v1.Muster/DeleteSecret',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SecretRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
         self.GetMe = channel.unary_unary(
                 '/muster.v1.Muster/GetMe',
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
@@ -2201,6 +2216,30 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSecrets(self, request, context):
+        """List the secrets of a workspace, without their values.
+        REST: GET /v1/workspaces/{workspace}/secrets
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetSecret(self, request, context):
+        """Create a secret or replace its value. Runs that start afterwards get the new value; no response contains it.
+        REST: PUT /v1/workspaces/{workspace}/secrets/{secret}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSecret(self, request, context):
+        """Delete a secret. Runs that reference it and start afterwards fail; running ones keep their value.
+        REST: DELETE /v1/workspaces/{workspace}/secrets/{secret}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetMe(self, request, context):
         """Get the caller's identity, roles and permissions.
         REST: GET /v1/me
@@ -3368,6 +3407,21 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ReplayWebhookDeliveries,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.WebhookReplay.SerializeToString,
+            ),
+            'ListSecrets': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSecrets,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListSecretsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Secrets.SerializeToString,
+            ),
+            'SetSecret': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetSecret,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetSecretRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Secret.SerializeToString,
+            ),
+            'DeleteSecret': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSecret,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SecretRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
             ),
             'GetMe': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMe,
@@ -7561,6 +7615,87 @@ class Muster:
             '/muster.v1.Muster/ReplayWebhookDeliveries',
             muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.WebhookReplay.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSecrets(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListSecrets',
+            muster_dot_v1_dot_muster__pb2.ListSecretsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Secrets.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetSecret(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetSecret',
+            muster_dot_v1_dot_muster__pb2.SetSecretRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Secret.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSecret(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteSecret',
+            muster_dot_v1_dot_muster__pb2.SecretRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
             options,
             channel_credentials,
             insecure,
