@@ -93,7 +93,7 @@ def test_the_certificate_alone_reads_no_object(s3_server: S3Server) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 def test_another_user_cannot_reach_its_unix_sockets(s3_server: S3Server) -> None:
     found = psutil.Process(s3_server.pid).net_connections("unix")
-    sockets = sorted({one.laddr for one in found if one.laddr and Path(one.laddr).is_socket()})
+    sockets = sorted({path for path in (str(one.laddr) for one in found) if Path(path).is_socket()})
     stranger = subprocess.run(
         ["/usr/bin/env", "python3", "-c", CONNECT, *sockets],
         user=NOBODY,

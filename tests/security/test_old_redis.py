@@ -18,7 +18,9 @@ async def test_the_version_of_a_real_server_is_found(redis_server: RedisServer, 
 async def test_a_user_with_the_documented_permissions_learns_it(redis_server: RedisServer) -> None:
     commands = ("+evalsha", "+script|load", "+time", "+hmget", "+hset", "+pexpire")
     async with Redis.from_url(redis_server.url) as admin:
-        await admin.execute_command("ACL", "SETUSER", "gateway", "on", ">secret", "~muster:*", *commands)
+        await admin.acl_setuser(
+            "gateway", enabled=True, passwords=["+secret"], keys=["muster:*"], commands=commands
+        )
     path = str(redis_server.socket)
     async with Redis(unix_socket_path=path, username="gateway", password="secret") as client:
         assert await find_old_version(client)

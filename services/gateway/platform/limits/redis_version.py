@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from redis.asyncio import Redis
 
@@ -17,7 +16,8 @@ async def find_old_version(redis: Redis) -> str | None:
     Raises:
         RedisError: The server does not answer.
     """
-    answer: Mapping[object, object] | Sequence[object] = await redis.execute_command("HELLO")
+    hello = redis.execute_command("HELLO")  # type: ignore[no-untyped-call]
+    answer: Mapping[object, object] | Sequence[object] = await hello
     facts = answer if isinstance(answer, Mapping) else dict(zip(answer[::2], answer[1::2], strict=True))
     known = {_text(key): _text(value) for key, value in facts.items()}
     return describe_old(known.get("server", ""), known.get("version", ""))
@@ -35,4 +35,4 @@ def describe_old(server: str, version: str) -> str | None:
 
 
 def _text(value: object) -> str:
-    return cast(bytes, value).decode() if isinstance(value, bytes) else str(value)
+    return value.decode() if isinstance(value, bytes) else str(value)
