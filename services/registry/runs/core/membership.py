@@ -6,13 +6,13 @@ The scheduler counts every worker that ever belonged to a run as a member, so th
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-MEDIA_OWED_FOR = timedelta(days=1)
+LATE_MEDIA = timedelta(days=1)
 """How long after the end of a run its workers may send media that they could not send before."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunMembership:
-    """What the registry knows of a run's members.
+    """The members of a run, as stored by the registry.
 
     Attributes:
         workers: Members after the last resize, or at the end; None: as granted.
@@ -37,8 +37,8 @@ class RunMembership:
 
     def refuse_media(self, now: datetime) -> str | None:
         """Return why no more media are accepted; None: they are."""
-        if self.ended_at is not None and now - self.ended_at > MEDIA_OWED_FOR:
-            return f"the run ended more than {MEDIA_OWED_FOR.days} day ago"
+        if self.ended_at is not None and now - self.ended_at > LATE_MEDIA:
+            return f"the run ended more than {LATE_MEDIA.days} day ago"
         return None
 
     def has_left(self, worker: str) -> bool:
