@@ -72,15 +72,11 @@ def read_lock(path: Path) -> tuple[LockedPackage, ...]:
 
 def project_requirements() -> tuple[str, ...]:
     """Return the requirements of the SDK and the platform with `EXTRAS`, without the SDK itself."""
-    platform, sdk = (_project(ROOT / path) for path in ("pyproject.toml", "sdk/pyproject.toml"))
+    platform = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    sdk = tomllib.loads((ROOT / "sdk/pyproject.toml").read_text())["project"]
     extras = [one for extra in EXTRAS for one in platform["optional-dependencies"][extra]]
     asked = (*sdk["dependencies"], *platform["dependencies"], *extras, *BUILD_TOOLS)
     return tuple(dict.fromkeys(one for one in asked if not one.startswith("muster==")))
-
-
-def _project(path: Path) -> dict[str, dict[str, list[str]] | list[str]]:
-    project: dict[str, dict[str, list[str]] | list[str]] = tomllib.loads(path.read_text())["project"]
-    return project
 
 
 PLATFORM = Lock(ROOT / "requirements/platform.txt", project_requirements())

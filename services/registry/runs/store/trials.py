@@ -132,7 +132,7 @@ async def load_membership(connection: AsyncConnection, run: UUID) -> RunMembersh
     """Return the members of a run, without a lock. A run that no event has created yet has members as granted."""
     query = select(runs.c.ended_at, runs.c.workers, runs.c.announced).where(runs.c.id == run)
     row = (await connection.execute(query)).one_or_none()
-    return _membership(row) if row else RunMembership()
+    return _membership(row.ended_at, row.workers, row.announced) if row else RunMembership()
 
 
 async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: RunEnding) -> None:
@@ -246,9 +246,11 @@ def _stored(row: Row[Any], newest: int) -> StoredRun:
         row.restored,
         row.is_stale,
         row.superseded_after,
-        _membership(row),
+        _membership(row.ended_at, row.workers, row.announced),
     )
 
 
-def _membership(row: Row[Any]) -> RunMembership:
-    return RunMembership(row.ended_at, tuple(row.workers or ()) or None, row.announced)
+def _membership(
+    ended_at: datetime | None, workers: Sequence[str] | None, announced: int | None
+) -> RunMembership:
+    return RunMembership(ended_at, tuple(workers or ()) or None, announced)
