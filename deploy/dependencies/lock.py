@@ -1,7 +1,7 @@
 """`make lock`: writes the lock files from pyproject.toml and constraints.txt, with the hashes that the package index states for every file.
 
-Torch's CPU build is not on the index: a wheel of the locked version in a folder of `PIP_FIND_LINKS` is hashed here and added, and hashes
-of such wheels in the present lock are kept, so that each site's build that was locked once is accepted.
+Builds of torch that are not on the index, such as the CPU build, have locks of their own, `requirements/torch-BUILD.txt`: a wheel of the locked
+version in a folder of `PIP_FIND_LINKS` is hashed here. Locks of builds that are not on this machine are kept.
 """
 
 import hashlib
@@ -10,9 +10,10 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from deploy.dependencies.install import find_links
 from deploy.dependencies.requirements import (
     CUDA,
     INPUTS,
@@ -22,11 +23,10 @@ from deploy.dependencies.requirements import (
     Lock,
     LockedPackage,
     normalized,
+    read_lock,
 )
 
 CONSTRAINTS = ROOT / "constraints.txt"
-LOCAL_BUILDS = "# local build: "
-"""Comment below a package: the file name of a wheel that is not on the index, and its hash."""
 _CUDA = re.compile(r"^(nvidia-|cuda-|triton$)")
 _PYTHON = ("--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28")
 _HEADER = "# Written by `make lock` from pyproject.toml and constraints.txt. Install with `pip install --no-deps --require-hashes -r`.\n"
@@ -37,11 +37,13 @@ def main() -> int:
     platform = entries[PLATFORM]
     entries[CUDA] = {name: entry for name, entry in platform.items() if _CUDA.match(name)}
     entries[PLATFORM] = {name: entry for name, entry in platform.items() if not _CUDA.match(name)}
-    entries[PLATFORM]["torch"] = _with_local_builds(entries[PLATFORM]["torch"])
     for lock, found in entries.items():
         lock.path.parent.mkdir(exist_ok=True)
         lock.path.write_text(f"{_HEADER}{INPUTS}{lock.inputs()}\n{''.join(found.values())}")
         print(f"wrote {lock.path.relative_to(ROOT)} ({len(found)} packages)")
+    version = next(one.version for one in PLATFORM.packages() if one.name == "torch")
+    for lock in lock_builds(version, find_links(), PLATFORM.path.parent):
+        print(f"wrote {lock}")
     return 0
 
 
@@ -65,27 +67,24 @@ def _resolve(lock: Lock) -> dict[str, str]:
     return {normalized(re.split(r"[=\[]", entry, maxsplit=1)[0]): entry for entry in entries}
 
 
-def _with_local_builds(entry: str) -> str:
-    """Add the hashes of wheels that are not on the index."""
-    version = entry.split("==")[1].split(maxsplit=1)[0]
-    known = dict(re.findall(rf"{LOCAL_BUILDS}(\S+) (\w{{64}})", _text(PLATFORM.path)))
-    builds = {name: found for name, found in known.items() if name.startswith(f"torch-{version}+")}
-    for folder in os.environ.get("PIP_FIND_LINKS", "").split():
+def lock_builds(version: str, folders: Iterable[str], target: Path) -> Iterator[Path]:
+    """Lock the builds of torch in these folders; yield the files written. Wheels of one build for several platforms share a lock."""
+    builds: dict[str, list[str]] = {}
+    for folder in folders:
         for wheel in sorted(Path(folder).glob(f"torch-{version}+*.whl")):
-            builds[wheel.name] = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    return add_local_builds(entry, sorted(builds.items()))
-
-
-def add_local_builds(entry: str, builds: Iterable[tuple[str, str]]) -> str:
-    """Return a lock's entry that also accepts these files, given by name and SHA-256."""
-    text = entry.rstrip("\n")
-    for _, found in builds:
-        text += f" \\\n    --hash=sha256:{found}"
-    return f"{text}\n" + "".join(f"    {LOCAL_BUILDS}{name} {found}\n" for name, found in builds)
-
-
-def _text(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
+            local = wheel.name.split("+")[1].split("-")[0]
+            builds.setdefault(local, []).append(hashlib.sha256(wheel.read_bytes()).hexdigest())
+    for local, found in builds.items():
+        lock = target / f"torch-{local}.txt"
+        known = {
+            one
+            for package in (read_lock(lock) if lock.exists() else ())
+            if package.version == f"{version}+{local}"
+            for one in package.hashes
+        }
+        hashes = " \\\n".join(f"    --hash=sha256:{one}" for one in sorted({*known, *found}))
+        lock.write_text(f"{_HEADER}torch=={version}+{local} \\\n{hashes}\n")
+        yield lock
 
 
 def missing_pins(packages: Iterable[LockedPackage]) -> list[str]:

@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
-import shlex
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
+from deploy.dependencies.install import LOCKED, OWN, main
 from deploy.dependencies.requirements import ROOT
 
 NAME = "example_of_muster-1.0-py3-none-any.whl"
@@ -34,11 +36,9 @@ def wheel(folder: Path, code: str) -> Path:
 
 
 def install(lock: Path, index: Path, target: Path) -> subprocess.CompletedProcess[str]:
-    """Install as the Makefile does, from a folder instead of the index."""
-    line = next(one for one in (ROOT / "Makefile").read_text().splitlines() if one.startswith("LOCKED :="))
-    options = shlex.split(line.partition(":=")[2])
+    """Install as set-up does, from a folder instead of the index."""
     where = ("--no-index", "--find-links", str(index), "--target", str(target))
-    command = [sys.executable, "-m", "pip", *options, *where, "-r", str(lock)]
+    command = [sys.executable, "-m", "pip", *LOCKED, *where, "-r", str(lock)]
     return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
@@ -66,14 +66,24 @@ def test_a_package_without_a_hash_is_not_installed(tmp_path: Path) -> None:
     assert not (target / INSTALLED).exists()
 
 
-def test_set_up_installs_from_locks_only() -> None:
-    """Every `pip install` of set-up has hashes, or installs this project's own folders without downloading anything."""
-    text = (ROOT / "Makefile").read_text()
-    recipe = text.partition("$(STAMP):")[2].partition("\n\n")[0]
-    installs = [one for one in recipe.split("&&") if "-m pip " in one and "--version" not in one]
+def test_set_up_downloads_nothing_that_no_lock_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every `pip install` of set-up has hashes, or installs the project's own folders without dependencies and build requirements."""
+    commands: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        commands.append(command[3:])
+        return subprocess.CompletedProcess(command, 0, stdout="", stderr="")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert main() == 0
+    installs = [one for one in commands if one[0] == "install"]
     assert len(installs) >= 2
     for one in installs:
-        assert "$(LOCKED)" in one or "--no-deps --no-build-isolation -e ./sdk -e ." in one
+        assert {"--no-deps", "--require-hashes"} <= set(one) or tuple(one[: len(OWN)]) == OWN
+    makefile = (ROOT / "Makefile").read_text()
+    recipe = makefile.partition("$(STAMP):")[2].partition("\n\n")[0]
+    assert "deploy.dependencies.install" in recipe
+    assert "pip install" not in recipe
 
 
 def _sha256(path: Path) -> str:

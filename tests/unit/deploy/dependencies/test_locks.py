@@ -1,5 +1,6 @@
 """The lock files hold what pyproject.toml asks for, every file with its hash."""
 
+import hashlib
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from deploy.dependencies.lock import add_local_builds, missing_pins
+from deploy.dependencies.install import find_local_build
+from deploy.dependencies.lock import lock_builds, missing_pins
 from deploy.dependencies.requirements import (
     CONSTRAINTS,
     CUDA,
@@ -63,14 +65,30 @@ def test_constraints_and_locks_agree() -> None:
             assert {one.name: one.version for one in lock.packages()}.items() <= pinned.items()
 
 
-def test_a_local_build_is_accepted_beside_the_files_of_the_index(tmp_path: Path) -> None:
-    entry = "torch==2.13.0 \\\n    --hash=sha256:" + "a" * 64 + "\n"
-    text = add_local_builds(entry, [("torch-2.13.0+cpu.whl", "b" * 64)])
-    lock = tmp_path / "lock.txt"
-    lock.write_text(text + "zlib==1 \\\n    --hash=sha256:" + "c" * 64 + "\n")
-    torch, zlib = read_lock(lock)
-    assert (torch.version, torch.hashes) == ("2.13.0", ("a" * 64, "b" * 64))
-    assert zlib.hashes == ("c" * 64,)
+def test_a_locked_build_of_torch_takes_the_place_of_the_index_s(tmp_path: Path) -> None:
+    wheels, locks = tmp_path / "wheels", tmp_path / "locks"
+    for folder in (wheels, locks):
+        folder.mkdir()
+    (wheels / "torch-2.13.0+cpu-cp311-cp311-linux_x86_64.whl").write_bytes(b"one")
+    (wheels / "torch-2.12.0+cpu-cp311-cp311-linux_x86_64.whl").write_bytes(b"old")
+    assert find_local_build([str(wheels)], locks) is None, "not locked yet"
+    (made,) = lock_builds("2.13.0", [str(wheels)], locks)
+    assert find_local_build([str(wheels)], locks) == made
+    assert find_local_build([str(tmp_path)], locks) is None
+    (package,) = read_lock(made)
+    assert (package.name, package.version) == ("torch", "2.13.0+cpu")
+    assert package.hashes == (hashlib.sha256(b"one").hexdigest(),)
+    (wheels / "torch-2.13.0+cpu-cp311-cp311-linux_x86_64.whl").unlink()
+    assert find_local_build([str(wheels)], locks) is None, "another version"
+
+
+def test_a_lock_keeps_the_builds_of_other_machines(tmp_path: Path) -> None:
+    here = tmp_path / "torch-2.13.0+rocm-cp311-cp311-linux_x86_64.whl"
+    here.write_bytes(b"this machine")
+    (made,) = lock_builds("2.13.0", [str(tmp_path)], tmp_path)
+    here.write_bytes(b"another machine")
+    list(lock_builds("2.13.0", [str(tmp_path)], tmp_path))
+    assert len(read_lock(made)[0].hashes) == 2
 
 
 def _needs(package: str) -> list[Requirement]:
