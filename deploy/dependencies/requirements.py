@@ -82,7 +82,7 @@ def project_requirements() -> tuple[str, ...]:
 PLATFORM = Lock(ROOT / "requirements/platform.txt", project_requirements())
 """Everything that `make setup` installs, without CUDA."""
 CUDA = Lock(ROOT / "requirements/cuda.txt", PLATFORM.requirements)
-"""What torch's CUDA build needs in addition."""
+"""Additional packages for torch's CUDA build."""
 TENSORFLOW = Lock(ROOT / "requirements/tensorflow.txt", ("tensorflow-cpu==2.21.0",))
 HOROVOD = Lock(ROOT / "deploy/horovod/horovod.txt", ("horovod==0.28.1",), False, False)
 CMAKE = Lock(ROOT / "deploy/horovod/cmake.txt", ("cmake<4",), False, False)

@@ -178,7 +178,7 @@ def link_trial_file(file: TrialFile, target: Path) -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder and everything in it, without following links. What cannot be removed stays; a missing folder is none.
+    """Remove a folder and everything in it, without following links. Entries that cannot be removed stay. A missing folder is ignored.
 
     Inner folders are first moved to the top of `folder`. So neither their depth nor the length of their paths matters, two descriptors are
     open at a time, and a folder that is exchanged for a link meanwhile is not entered.
