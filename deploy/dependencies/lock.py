@@ -42,8 +42,8 @@ def main() -> int:
         lock.path.write_text(f"{_HEADER}{INPUTS}{lock.inputs()}\n{''.join(found.values())}")
         print(f"wrote {lock.path.relative_to(ROOT)} ({len(found)} packages)")
     version = next(one.version for one in PLATFORM.packages() if one.name == "torch")
-    for lock in lock_builds(version, find_links(), PLATFORM.path.parent):
-        print(f"wrote {lock}")
+    for made in lock_builds(version, find_links(), PLATFORM.path.parent):
+        print(f"wrote {made.relative_to(ROOT)}")
     return 0
 
 
