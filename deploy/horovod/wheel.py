@@ -16,7 +16,8 @@ from pathlib import Path
 
 from deploy.horovod.toolchain import HOROVOD_VERSION, Nccl, SetupFailed, Toolchain, require_compiler
 
-CMAKE_REQUIREMENT = "cmake<4"
+LOCKS = Path(__file__).parent
+"""Of Horovod's source archive and CMake: their versions with hashes."""
 SPOKEN_EVERY_S = 15
 TAIL_LINES = 15
 
@@ -95,19 +96,19 @@ def _built(folder: Path, toolchain: Toolchain) -> Path:
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder.parent) as scratch:
         work = Path(scratch)
-        requirement = f"horovod=={HOROVOD_VERSION}"
         archive = [
             *_pip("download"),
-            "--no-deps",
-            "--no-build-isolation",
-            "--no-binary",
-            "horovod",
-            requirement,
+            *("--no-deps", "--no-build-isolation", "--no-binary", "horovod"),
+            *("--require-hashes", "-r", str(LOCKS / "horovod.txt")),
         ]
         _run("fetching Horovod's source archive", archive, work, log)
         _run(
             "fetching cmake",
-            [*_pip("install"), "--target", str(work / "tools"), CMAKE_REQUIREMENT],
+            [
+                *_pip("install"),
+                *("--target", str(work / "tools"), "--no-deps", "--require-hashes"),
+                *("-r", str(LOCKS / "cmake.txt")),
+            ],
             work,
             log,
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import aiohttp
 import structlog
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.exceptions import RedisError
 
 from services.gateway import secrets_files
 from services.gateway.deletions import store as deletion_store
@@ -45,6 +47,7 @@ from services.gateway.platform.events.stream_limits import OpenStreams
 from services.gateway.platform.limits.buckets import Rate, RateClass
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
 from services.gateway.platform.limits.rate_limits import RateLimiter
+from services.gateway.platform.limits.redis_version import find_old_version
 from services.gateway.platform.limits.tenant_rates import TenantRates
 from services.gateway.platform.schema import Resource
 from services.gateway.platform.site_health import SiteHealth
@@ -83,6 +86,7 @@ _CACHED_S = 1.0
 """Maximum age of cached resources: a change becomes visible after this time even if the bus does not announce it."""
 _SWEEP_EVERY = timedelta(minutes=10)
 _REWRAP_EVERY = timedelta(hours=1)
+_REDIS_VERSION_EVERY = timedelta(minutes=1)
 _KEYS_KEPT = timedelta(hours=24)
 NO_ANCHORS = (
     "an administrator of the database can truncate the audit log unnoticed: set MUSTER_GATEWAY__AUDIT_STORE__URL to a store with"
@@ -312,7 +316,18 @@ def _redis(settings: Settings, process: ServiceProcess) -> Redis | None:
         )
     )
     process.on_close(redis.aclose)
+    if not settings.redis.url.get_secret_value().startswith("unix:"):
+        # A server on a private socket serves this machine only (decision 0290).
+        process.start(
+            "redis version", lambda: repeat(partial(_check_redis, redis, process), _REDIS_VERSION_EVERY)
+        )
     return redis
+
+
+async def _check_redis(redis: Redis, process: ServiceProcess) -> None:
+    """Show an old server in the health report. Outages are the rate limiter's to report."""
+    with suppress(RedisError, OSError, TimeoutError):
+        process.health.warn("redis", await find_old_version(redis))
 
 
 def _rates(own: GatewaySection) -> dict[RateClass, Rate]:

@@ -121,6 +121,8 @@ class ContainerSpec(Record):
     shm_bytes: int = 0
     add_capabilities: tuple[str, ...] = ()
     drop_capabilities: tuple[str, ...] = ()
+
+
 class SecretReference(Record):
     """A secret of the workspace that the run's processes get: as the environment variable `name`, or as a file below the home directory."""
 

@@ -38,13 +38,10 @@ OWN = {
     "store/store.py": "the worker's records, and runs that are deleted",
     "transfer/cache.py": "the cache",
     "transfer/cache_space.py": "the cache",
-    "transfer/checkpoints/restore.py": "the checkpoint of a run that has not started",
-    "transfer/checkpoints/upload.py": "checkpoints that are deleted",
     "transfer/checkpoints/uploads.py": "records of uploads",
     "transfer/code.py": "the code cache",
     "transfer/copying.py": "code, copied for a run that has not started",
     "transfer/http.py": "downloads of a run that has not started",
-    "transfer/media/events.py": "event files, by a descriptor of their folder",
     "transfer/media/packing.py": "the pack that is sent",
     "transfer/media/sending.py": "the record of packs",
 }

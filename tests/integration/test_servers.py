@@ -2,10 +2,6 @@
 
 import io
 import os
-import socket
-import ssl
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +16,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from deploy.embedded.host.ports import LOOPBACK, accepts
+from deploy.embedded.host.ports import accepts
 from deploy.embedded.servers import NatsServer, RedisServer, S3Server
 from deploy.embedded.servers.s3 import NICENESS
 from tests.integration.servers import Servers, TestDatabase
@@ -109,24 +105,3 @@ def test_the_store_gives_way_to_trainings_of_other_sessions_too(s3_server: S3Ser
     assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
     shared_out = Path(f"/proc/{pid}/autogroup")
     assert not shared_out.exists() or shared_out.read_text().endswith(f"nice {NICENESS}\n")
-
-
-def test_the_stores_inner_ports_turn_strangers_away(s3_server: S3Server) -> None:
-    """gRPC wants a certificate of our authority, HTTP a token or is off; only the S3 port speaks to everybody."""
-    _, s3_grpc, master, master_grpc, volume, volume_grpc, filer, filer_grpc = s3_server.ports
-    for port in (s3_grpc, master_grpc, volume_grpc, filer_grpc):
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with socket.create_connection((LOOPBACK, port), timeout=5) as plain, pytest.raises(ssl.SSLError):
-            _greet(context, plain)
-    for url in (f"{master}/dir/assign", f"{volume}/1,01", f"{filer}/buckets/muster/kept"):
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"http://{LOOPBACK}:{url}", timeout=5)
-        assert refused.value.code in (401, 403, 404)
-
-
-def _greet(context: ssl.SSLContext, plain: socket.socket) -> None:
-    with context.wrap_socket(plain) as connection:
-        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        while connection.recv(1024):
-            pass

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import site
 import stat
 import sys
@@ -26,6 +25,7 @@ from worker.environments.install_command import Step, StepResult, run_step
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
 from worker.sandbox.sandboxing import Sandboxing
+from worker.sandbox.trial_files import remove_tree
 
 PROGRESS_EVERY_S = 60.0
 """How often a waiting run logs pip's progress."""
@@ -199,13 +199,13 @@ class Environments:
             await self._check(folder, request, note)
             (folder / _READY).touch()
         except BaseException:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, folder)
             raise
         _log.info("created an environment", name=name)
 
     def _begin(self, folder: Path) -> None:
         self._make_room()
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         for made in (folder, folder / _TEMPORARY):
             made.mkdir(mode=0o755)
         if (account := self._builder_of(folder)) is not None:
@@ -214,7 +214,7 @@ class Environments:
 
     def _finish(self, folder: Path) -> None:
         """Make it read-only: runs of the same user must not change it for each other."""
-        shutil.rmtree(folder / _TEMPORARY, ignore_errors=True)
+        remove_tree(folder / _TEMPORARY)
         if self._account is not None or self._sandboxing is not None:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, os.getuid(), os.getgid(), follow_symlinks=False)
@@ -225,7 +225,7 @@ class Environments:
     def _make_room(self) -> None:
         found = sorted(self._root.glob(f"*/{_READY}"), key=lambda ready: ready.stat().st_mtime)
         for ready in found[: max(0, len(found) - MAX_ENVIRONMENTS + 1)]:
-            shutil.rmtree(ready.parent, ignore_errors=True)
+            remove_tree(ready.parent)
 
     async def _run(
         self, folder: Path, command: list[str], request: EnvironmentRequest, note: LogLine

@@ -9,6 +9,7 @@ import errno
 import functools
 import hashlib
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -85,10 +86,10 @@ def opened(base: Path, path: str) -> Iterator[int | None]:
         yield file.fileno()
 
 
-def walk(base: Path, start: str, *, is_strict: bool) -> Iterator[TrialEntry]:
+def walk(base: Path, start: str, *, is_strict: bool, max_depth: int | None = None) -> Iterator[TrialEntry]:
     """Yield everything below the folder `start` of `base`, folders before their contents, without following links.
 
-    Two descriptors are open at a time, however deep the folders are.
+    Two descriptors are open at a time, however deep the folders are. Folders at `max_depth` are yielded without their contents.
 
     Raises:
         OSError: `start` cannot be opened, or with `is_strict` anything below it: without, that is left out.
@@ -107,7 +108,7 @@ def walk(base: Path, start: str, *, is_strict: bool) -> Iterator[TrialEntry]:
                 continue
             for entry in found:
                 yield entry
-                if entry.is_folder:
+                if entry.is_folder and (max_depth is None or entry.path.count("/") + 1 < max_depth):
                     waiting.append(entry.path)
     finally:
         os.close(root)
@@ -224,6 +225,21 @@ def link_trial_file(file: TrialFile, target: Path) -> None:
         os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
 
 
+def remove_tree(folder: Path) -> None:
+    """Remove a folder and everything in it, without following links. Entries that cannot be removed stay. A missing folder is ignored.
+
+    Inner folders are first moved to the top of `folder`. So neither their depth nor the length of their paths matters, two descriptors are
+    open at a time, and a folder that is exchanged for a link meanwhile is not entered.
+    """
+    with suppress(OSError), _opened_base(folder.parent) as parent:
+        root = open_beneath(parent, folder.name, _FOLDER)
+        try:
+            _empty(root)
+        finally:
+            os.close(root)
+        os.rmdir(folder.name, dir_fd=parent)
+
+
 def open_beneath(folder: int, path: str, flags: int = _FILE) -> int:
     """Open `path` below an open folder; no part of it may be a link or lead out.
 
@@ -302,6 +318,35 @@ def _entries(root: int, folder: str) -> list[TrialEntry]:
     finally:
         os.close(descriptor)
     return sorted(found, key=lambda entry: entry.path)
+
+
+def _empty(root: int) -> None:
+    """Remove what an open folder contains."""
+    waiting = _remove_files(root, root)
+    while waiting:
+        name = waiting.pop()
+        with suppress(OSError):
+            folder = os.open(name, _FOLDER, dir_fd=root)
+            try:
+                waiting += _remove_files(folder, root)
+            finally:
+                os.close(folder)
+            os.rmdir(name, dir_fd=root)
+
+
+def _remove_files(folder: int, root: int) -> list[str]:
+    """Remove what is no folder from an open folder, and move its folders to `root`. Return the names of these there."""
+    inner = []
+    for name in os.listdir(folder):
+        with suppress(OSError):
+            try:
+                os.unlink(name, dir_fd=folder)
+            except IsADirectoryError:
+                lifted = name if folder == root else f".removing-{secrets.token_hex(8)}"
+                if folder != root:
+                    os.rename(name, lifted, src_dir_fd=folder, dst_dir_fd=root)
+                inner.append(lifted)
+    return inner
 
 
 def _identity(file: int) -> tuple[int, int, int, int]:

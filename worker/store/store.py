@@ -19,6 +19,7 @@ from shared.ids import RunId
 from shared.runtime.outages import Outages
 from worker.core.desired_set import Gate
 from worker.paths import WorkerPaths
+from worker.sandbox.trial_files import remove_tree
 from worker.store.records import StoredRun, read_record, write_record
 
 MAX_NUMBERINGS = 1000
@@ -89,7 +90,7 @@ class Store:
     def drop_run(self, run_id: RunId) -> None:
         """Remove a run's directory."""
         self._pending.pop(self._paths.run(run_id).record, None)
-        shutil.rmtree(self._paths.run(run_id).root, ignore_errors=True)
+        remove_tree(self._paths.run(run_id).root)
 
     def leave_run(self, run_id: RunId) -> None:
         """Remove the directory of a run that may return to this worker, except its journal positions: the registry continues its numbering."""
@@ -100,7 +101,7 @@ class Store:
                 target.mkdir(parents=True, exist_ok=True)
                 mark.replace(target / mark.name)
         for oldest in sorted(self._paths.numbering.iterdir(), key=_changed_at)[:-MAX_NUMBERINGS]:
-            shutil.rmtree(oldest, ignore_errors=True)
+            remove_tree(oldest)
         self.drop_run(run_id)
 
     def settle(self) -> None:

@@ -5,13 +5,13 @@ that a restarted daemon knows it.
 """
 
 import os
-import shutil
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from worker.sandbox.trial_files import remove_tree
 from worker.transfer.disk_usage import used_bytes
 
 UNFINISHED = "fetch-"
@@ -27,7 +27,7 @@ class CacheSpace:
         self._lock = threading.Lock()
         self._held: Counter[Path] = Counter()
         for unfinished in directory.glob(f"*/{UNFINISHED}*"):
-            shutil.rmtree(unfinished, ignore_errors=True)
+            remove_tree(unfinished)
         found = sorted(directory.glob("*/*/*"), key=_used_at)
         self._sizes = OrderedDict((entry, _size_bytes(entry)) for entry in found)
         self._total_bytes = sum(self._sizes.values())
@@ -84,7 +84,7 @@ class CacheSpace:
     def _remove(self, entry: Path) -> None:
         self._total_bytes -= self._sizes.pop(entry, 0)
         if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
+            remove_tree(entry)
         else:
             with suppress(OSError):
                 entry.unlink()

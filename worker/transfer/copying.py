@@ -4,6 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
+from worker.sandbox.trial_files import remove_tree
+
 
 def copy_folder(source: Path, target: Path) -> None:
     """Copy the files of `source` into `target` (no links: a run may modify them).
@@ -18,6 +20,6 @@ def copy_folder(source: Path, target: Path) -> None:
             for name in names:
                 shutil.copy2(Path(folder, name), into / name)
     except OSError:
-        shutil.rmtree(target, ignore_errors=True)
+        remove_tree(target)
         target.mkdir(parents=True, exist_ok=True)
         raise

@@ -1,7 +1,8 @@
 """The object store: MinIO's server if installed, else SeaweedFS with all its parts on loopback.
 
-SeaweedFS's parts communicate over their own ports: volumes and filer require tokens signed with random keys, the master's
-HTTP interface is off, and all gRPC ports require a certificate of an authority created for this platform.
+SeaweedFS's parts communicate over their own ports. All of them, HTTP and gRPC, require a certificate of an authority created for this
+platform, which also closes their status pages. Volumes and filer additionally require tokens signed with random keys; the master's
+HTTP commands are off. Only the S3 port accepts clients, which need S3 keys.
 """
 
 import json
@@ -38,6 +39,7 @@ LITTLE_BYTES = 64 * 1024 * 1024
 LITTLE_PART = 50
 """Below the greater of the two, a failure may come from the disk."""
 _GRPC_PARTS = ("MASTER", "VOLUME", "FILER", "S3", "CLIENT")
+_HTTPS_PARTS = ("MASTER", "VOLUME", "FILER", "CLIENT")
 _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
 
 
@@ -155,13 +157,22 @@ class S3Server(Daemon):
             f"-filer.port={filer}", f"-filer.port.grpc={filer_grpc}", "-filer.exposeDirectoryData=false",
         )  # fmt: skip
         keys = {f"WEED_{name}_KEY": self.home.secret(f"s3-{name.lower()}") for name in _SIGNING_KEYS}
-        return arguments, {**keys, **self._grpc(), "GOGC": "50"}
+        return arguments, {**keys, **self._grpc(), **self._https(), "GOGC": "50"}
 
     def _grpc(self) -> dict[str, str]:
         folder = self.certificates
         named = (("CERT", folder / CERTIFICATE), ("KEY", folder / KEY))
         parts = {f"WEED_GRPC_{part}_{name}": str(path) for part in _GRPC_PARTS for name, path in named}
         return {**parts, "WEED_GRPC_CA": str(folder / AUTHORITY)}
+
+    def _https(self) -> dict[str, str]:
+        files = {"CERT": CERTIFICATE, "KEY": KEY, "CA": AUTHORITY}
+        parts = {
+            f"WEED_HTTPS_{part}_{name}": str(self.certificates / file)
+            for part in _HTTPS_PARTS
+            for name, file in files.items()
+        }
+        return {**parts, "WEED_HTTPS_CLIENT_ENABLED": "true"}
 
     def _minio(self, program: str) -> tuple[tuple[str, ...], dict[str, str]]:
         arguments = (

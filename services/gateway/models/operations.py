@@ -5,6 +5,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict
+from services.gateway.experiments.workspace_names import refuse_similar_workspace
 from services.gateway.models import store as models
 from services.gateway.models.find import model_in, version_in
 from services.gateway.models.render import render_model
@@ -42,6 +43,7 @@ async def create_model(call: Call, request: CreateModelRequest) -> Model:
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         await _refuse_taken(connection, workspace, request.name)
+        await refuse_similar_workspace(connection, workspace)
         return CreateModel(
             operation_id=operation_id,
             model_id=ModelId(operation_id),

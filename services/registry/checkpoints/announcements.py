@@ -20,7 +20,7 @@ from services.registry.storage.store.files import File
 from services.registry.storage.store.objects import content_of
 from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
-from shared.errors import Conflict, Rejected
+from shared.errors import Conflict, Rejected, Transient
 from shared.ids import RunId, TenantId, WorkerId
 from shared.messages.checkpoints import (
     ManifestPage,
@@ -32,6 +32,8 @@ from shared.messages.checkpoints import (
 from shared.messages.files import FileEntry
 from shared.messages.runs import AllocationFacts
 from shared.objects.signed_upload_check import Binding
+
+LEFT_RETRY_S = 2.0
 
 
 class Announcements:
@@ -98,7 +100,7 @@ class Announcements:
         is_bound: bool,
     ) -> tuple[CheckpointRow, list[File]] | UploadLinks:
         """Return the checkpoint with the files that it now waits for, or the answer if it needs none."""
-        checkpoint = await _announced(unit, facts, query)
+        checkpoint = await _announced(unit, facts, run, sender, query)
         if run.fence.is_stale:
             await abandoning.abandon(unit, checkpoint, CheckpointTrigger.fenced, STALE)
             return UploadLinks(files=(), state="abandoned", reason=STALE)
@@ -106,6 +108,8 @@ class Announcements:
             return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
         if not has_shard(checkpoint.shard_workers, sender):
             return UploadLinks(files=(), state="abandoned", reason=NO_PART)
+        if checkpoint.shard_workers is None:
+            _require_present(run, sender)
         if query.given_up is not None:
             reason = f"worker {sender} cannot upload the checkpoint: {query.given_up}"
             await abandoning.abandon(unit, checkpoint, CheckpointTrigger.upload_failed, reason)
@@ -152,6 +156,15 @@ def _check(files: Sequence[FileEntry | File]) -> None:
         raise Rejected(refusal.code, refusal.reason, place="files")
 
 
+def _require_present(run: StoredRun, sender: WorkerId) -> None:
+    """Raise `Transient` for a worker that left the run: it gets URLs once rank 0 has listed it for the checkpoint."""
+    if run.membership.has_left(sender):
+        raise Transient(
+            f"worker {sender} has left run {run.run}; rank 0 has not listed it for this checkpoint",
+            LEFT_RETRY_S,
+        )
+
+
 async def _sent_before(
     unit: Unit, checkpoint: CheckpointRow, worker: WorkerId, page: ManifestPage
 ) -> list[File]:
@@ -163,7 +176,9 @@ async def _sent_before(
     return others
 
 
-async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> CheckpointRow:
+async def _announced(
+    unit: Unit, facts: AllocationFacts, run: StoredRun, sender: WorkerId, query: Upload
+) -> CheckpointRow:
     """Return the checkpoint's locked row; create it with the first announcement."""
     for _ in range(2):
         found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id, lock=True)
@@ -174,6 +189,9 @@ async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Check
                     f"the checkpoint id {query.checkpoint_id} is in use for another checkpoint",
                 )
             return found
+        if not run.fence.is_stale:  # else it is recorded as abandoned, without URLs
+            fences.require(run.membership.refuse_new_checkpoint(query.number), facts.run_id, sender)
+            _require_present(run, sender)
         row = {
             "id": query.checkpoint_id,
             "tenant": facts.tenant,

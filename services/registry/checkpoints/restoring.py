@@ -51,6 +51,8 @@ class RestoreRequests:
                 f"the code of run {query.run_id}", hint="its experiment was submitted without a model folder"
             )
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
+            membership = await trials.load_membership(unit.connection, query.run_id)
+            fences.require(membership.refuse_reading(ask.worker), query.run_id, ask.worker)
             found = await artifacts.load_artifact(unit.connection, "code", facts.code_hash)
         if found is None:
             raise NotFound(f"the code {facts.code_hash}", hint="submit the experiment again")
@@ -64,6 +66,7 @@ class RestoreRequests:
             await self._check_damage(facts, query.damaged)
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
             run, known = await fences.locked_run(unit, facts)
+            fences.require(run.membership.refuse_reading(ask.worker), query.run_id, ask.worker)
             if run.fence.is_stale:
                 raise Rejected("stale_token", f"run {query.run_id} may not start: {STALE}")
             chosen = await self._choose(unit, facts, run)

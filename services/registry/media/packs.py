@@ -55,7 +55,8 @@ class MediaPacks:
         facts = await self._facts.of(query.run_id, ask.worker)
         is_bound = query.takes_headers and await self._binding.holds()
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
-            await fences.locked_run(unit, facts)
+            run, _ = await fences.locked_run(unit, facts)
+            fences.require(run.membership.refuse_media(unit.now), query.run_id, ask.worker)
             if full := await refuse_bytes(unit, facts.tenant, facts.experiment_id, query.size_bytes):
                 return MediaTarget(refused=full)
             pack_id = _pack_id(ask.worker, query)

@@ -32,6 +32,16 @@ async def refresh(unit: Unit, trial: UUID) -> list[StoredRun]:
     return known
 
 
+def require(refusal: str | None, run: UUID, worker: str) -> None:
+    """Raise `Rejected` if there is a refusal: the worker gets no presigned URL of the run."""
+    if refusal is not None:
+        raise Rejected(
+            "former_member",
+            f"worker {worker} gets no presigned URL of run {run}: {refusal}",
+            hint="only members of a running run get them, and after its end only for files that they still owe",
+        )
+
+
 async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, list[StoredRun]]:
     """Return the asking run and all runs of its trial, the trial locked; creates the run if no event has yet."""
     known = await trials.lock_trial(unit.connection, facts.trial_id)

@@ -104,9 +104,10 @@ async def on_run_granted(unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
 
 
 async def on_run_resized(unit: Unit, batch: list[Delivery[RunResized]]) -> None:
-    """Create runs that are not known yet. A resize keeps allocation and token."""
+    """Create runs that are not known yet, and store their members. A resize keeps allocation and token."""
     for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
         await fences.grant(unit, facts_of(delivery.message, delivery.envelope.tenant))
+        await trials.save_members(unit.connection, delivery.message)
 
 
 def facts_of(message: RunEvent, tenant: TenantId) -> AllocationFacts:

@@ -3,10 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
-from shared.ids import AllocationId, PoolName, new_id
+from shared.ids import AllocationId, PoolName, WorkerId, new_id
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialRequested
 from shared.messages.reports import Report, Validation
-from shared.messages.runs import RunEnded, RunGranted, RunOutcome
+from shared.messages.runs import RunEnded, RunGranted, RunOutcome, RunResized
 from shared.messages.trial_specs import DesiredState, GangMember, Signal, TrialSpec
 from tests.integration.registry.scheduling import CLOCK, Run
 
@@ -27,6 +27,12 @@ def submitted(run: Run, workspace: str = "vision", **config: Any) -> SubmissionC
 
 def granted(run: Run) -> RunGranted:
     return RunGranted(**_state(run, 1))
+
+
+def resized(run: Run, *members: str) -> RunResized:
+    """The gang has re-formed with these workers."""
+    kept = tuple(GangMember(worker=WorkerId(one), slots=1) for one in members)
+    return RunResized(**{**_state(run, 2), "members": kept, "generation": 2})
 
 
 def ended(

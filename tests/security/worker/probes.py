@@ -256,9 +256,7 @@ def described_sockets(worker: str, other: str, run: str, given: Mapping[str, obj
     probe("connect to a socket in the machine's /tmp")(connect_unix(str(given["unix"])))
     probe("join its own socket with another token")(lambda: join(f"{run}/link/ranks.sock"))
     probe("connect to an abstract socket of the machine")(connect_unix("\0" + str(given["abstract"])))
-    probe("connect to a service on the machine's loopback")(
-        connect_tcp("127.0.0.1", int(str(given["tcp"])))
-    )
+    probe("connect to a service on the machine's loopback")(connect_tcp("127.0.0.1", int(str(given["tcp"]))))
     probe("connect to another gang's rendezvous")(connect_tcp("127.0.0.1", int(str(given["rendezvous"]))))
     probe("connect to the cloud's metadata service")(connect_tcp("169.254.169.254", 80))
     probe("connect to the metadata service by IPv6")(connect_tcp("fd00:ec2::254", 80))

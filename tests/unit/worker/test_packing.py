@@ -95,6 +95,31 @@ def test_of_very_many_event_files_the_first_are_followed(
     assert [found.path for found in events.event_files(tmp_path)] == ["0.tfevents", "1.tfevents"]
 
 
+def test_a_folder_that_becomes_a_pipe_does_not_block(tmp_path: Path) -> None:
+    """A trial exchanges its folder between the moment when it is listed and the one when it is opened."""
+    (tmp_path / "0.tfevents").write_bytes(b"one")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner/1.tfevents").write_bytes(b"two")
+    found = events.event_files(tmp_path)
+    assert next(found).path == "0.tfevents"
+    (tmp_path / "inner").rename(tmp_path / "elsewhere")
+    os.mkfifo(tmp_path / "inner")
+    os.mkfifo(tmp_path / "elsewhere/pipe.tfevents")
+    assert list(found) == []
+    assert [one.path for one in events.event_files(tmp_path)] == ["0.tfevents", "elsewhere/1.tfevents"]
+
+
+def test_event_files_are_found_down_to_a_depth_and_not_through_links(tmp_path: Path) -> None:
+    shallow, deep = tmp_path / "run/a/b/c/d/e/f/g", tmp_path / "run/a/b/c/d/e/f/g/h"
+    deep.mkdir(parents=True)
+    (tmp_path / "secret.tfevents").write_bytes(b"secret")
+    (tmp_path / "run/link.tfevents").symlink_to(tmp_path / "secret.tfevents")
+    (shallow / "0.tfevents").write_bytes(b"")
+    (deep / "1.tfevents").write_bytes(b"")
+    assert [one.path for one in events.event_files(tmp_path / "run")] == ["a/b/c/d/e/f/g/0.tfevents"]
+    assert list(events.event_files(tmp_path / "missing")) == []
+
+
 class Kept:
     """A registry and a store that take what is whole."""
 

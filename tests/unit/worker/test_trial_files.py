@@ -18,6 +18,7 @@ from worker.sandbox.trial_files import (
     link_trial_file,
     list_folder,
     opened,
+    remove_tree,
     remove_trial_file,
     walk,
     write_private_file,
@@ -178,4 +179,58 @@ def test_a_private_file_is_never_written_through_a_link(base: Path) -> None:
     for name in ("link", "second_name"):
         write_private_file(TrialFile(base, name), b"new", None)
         assert (base / name).read_bytes() == b"new"
+
+
+def test_a_tree_of_any_depth_is_removed(base: Path) -> None:
+    """Deeper than Python recurses, with paths longer than the kernel accepts, and with few descriptors."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    inner = os.open(base / "own", os.O_RDONLY)
+    for _ in range(1_200):
+        os.mkdir("folder", dir_fd=inner)
+        os.close(os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=inner))
+        outer, inner = inner, os.open("folder", os.O_RDONLY, dir_fd=inner)
+        os.close(outer)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (inner + 20, hard))
+    try:
+        remove_tree(base / "own")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        os.close(inner)
+    assert list(base.iterdir()) == []
+
+
+def test_what_links_of_a_tree_lead_to_stays(base: Path) -> None:
+    outside = base.parent / "outside"
+    (base / "own/link").symlink_to(outside)
+    (base / "own/inner/link").symlink_to(outside / "file")
+    os.mkfifo(base / "own/inner/pipe")
+    os.link(outside / "file", base / "own/inner/second name")
+    remove_tree(base / "own")
+    assert not (base / "own").exists()
+    assert (outside / "file").read_text() == "secret"
+
+
+def test_a_link_or_a_missing_folder_is_not_removed_as_a_tree(base: Path) -> None:
+    (base / "link").symlink_to(base.parent / "outside")
+    remove_tree(base / "link")
+    remove_tree(base / "missing")
+    remove_tree(base / "missing/too")
+    assert (base.parent / "outside/file").exists()
+
+
+def test_a_folder_that_is_exchanged_while_it_is_removed_is_not_entered(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside, unlink = base.parent / "outside", os.unlink
+
+    def exchange(name: str, *, dir_fd: int) -> None:
+        unlink(name, dir_fd=dir_fd)
+        if name == "trigger":
+            (base / "own/inner").rename(base.parent / "moved")
+            (base / "own/inner").symlink_to(outside)
+
+    (base / "own/trigger").touch()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", exchange)
+        remove_tree(base / "own")
     assert (outside / "file").read_text() == "secret"

@@ -1,7 +1,6 @@
 """Restores the checkpoint that a run resumes from: named by the registry, fetched from the machine's cache or the store, verified."""
 
 import errno
-import shutil
 from asyncio import to_thread
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
 from shared.runtime.cancelling import run_all
 from worker.connection.platform_connection import PlatformConnection
-from worker.sandbox.trial_files import TrialFile
+from worker.sandbox.trial_files import TrialFile, remove_tree
 from worker.transfer.cache import FileCache
 from worker.transfer.http import FILES_AT_ONCE, Transfer
 
@@ -87,7 +86,7 @@ class Restorer:
         """Cache the files of an uploaded directory and remove it: a run that resumes here does not fetch them."""
         for entry in files:
             self._cache.link_in(tenant, entry, file_of(folder, entry.path))
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
 
     async def _ask(self, asked: Restore, timeout_s: float = ASK_S) -> Restored:
         """Return the checkpoint to resume from with all its files, which may take several answers."""
@@ -178,5 +177,5 @@ def _describe(restored: Restored) -> str:
 
 
 def _empty(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,6 @@
 """Uploads one announced checkpoint: hash, announce, send, commit. Neighbour: `uploads`, all of a run's."""
 
 import asyncio
-import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +24,7 @@ from shared.messages.checkpoints import (
 from shared.messages.files import FileEntry, FileLink, PartLink
 from shared.runtime import faults
 from shared.runtime.cancelling import run_all
-from worker.sandbox.trial_files import TrialEntry, TrialFile, hash_trial_file, walk
+from worker.sandbox.trial_files import TrialEntry, TrialFile, hash_trial_file, remove_tree, walk
 from worker.transfer.checkpoints.restore import check_path, file_of
 from worker.transfer.http import FILES_AT_ONCE
 
@@ -307,4 +306,4 @@ def _list_part(record: Announced) -> tuple[FileEntry, ...]:
 
 def drop_folder(folder: Path) -> None:
     """Remove a checkpoint's files."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)

@@ -1,10 +1,12 @@
 """Finds TensorBoard event files below a directory that user code writes, without following links."""
 
 import os
-import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from worker.sandbox.trial_files import opened, walk
 
 MARK = "tfevents"
 """Part of the name of every event file, whatever library writes it."""
@@ -23,34 +25,16 @@ class EventFile:
 
 
 def event_files(folder: Path) -> Iterator[EventFile]:
-    """Yield the event files below `folder`, each open until the next one, up to a limit."""
-    if not folder.is_dir():
-        return
+    """Yield the event files below `folder`, each open until the next one, up to a limit. Never blocks on a pipe."""
     found = folders = 0
-    for path, below, names, handle in os.fwalk(folder, follow_symlinks=False):
-        below.sort()
-        here = Path(path).relative_to(folder)
-        if len(here.parts) >= MAX_DEPTH:
-            below.clear()
-        folders += 1
-        for name in sorted(name for name in names if MARK in name)[: MAX_FILES - found]:
-            if (file := _open(name, handle)) is None:
-                continue
-            try:
-                found += 1
-                yield EventFile((here / name).as_posix(), file, os.fstat(file).st_size)
-            finally:
-                os.close(file)
-        if found >= MAX_FILES or folders >= MAX_FOLDERS:
-            return
-
-
-def _open(name: str, folder: int) -> int | None:
-    try:
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError:
-        return None
-    if stat.S_ISREG(os.fstat(file).st_mode):
-        return file
-    os.close(file)
-    return None
+    # A folder that is missing, or exchanged for something else, has no files.
+    with suppress(OSError):
+        for entry in walk(folder, ".", is_strict=False, max_depth=MAX_DEPTH):
+            folders += entry.is_folder
+            if entry.is_file and MARK in entry.path.rpartition("/")[2]:
+                with opened(folder, entry.path) as file:
+                    if file is not None:
+                        found += 1
+                        yield EventFile(entry.path, file, os.fstat(file).st_size)
+            if found >= MAX_FILES or folders >= MAX_FOLDERS:
+                return

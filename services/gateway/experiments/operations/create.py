@@ -34,6 +34,7 @@ from services.gateway.experiments.submission.initial_weights import (
     resolve_initial_weights,
     without_initial_weights,
 )
+from services.gateway.experiments.workspace_names import refuse_similar_workspace
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call_context import Call
@@ -103,6 +104,8 @@ async def _submit(
         claimed = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
         if isinstance(claimed, IdempotencyClaim):
             return with_waiting_reason(call, ExperimentDetail.model_validate(claimed.response))
+        if not claimed.is_workspace_known:
+            await refuse_similar_workspace(unit.connection, place.workspace or UNCATEGORIZED)
         await check_open(unit, claimed.max_experiments)
         number = claimed.number
         values = _values(call, unit, checked, experiment_id, number)

@@ -22,10 +22,16 @@ from services.gateway.quotas.tables import quota
 
 @dataclass(frozen=True, slots=True)
 class NumberedSubmission:
-    """The number of an experiment, and reasons to refuse it. `max_experiments`: the limits of open experiments by workspace; key "" is the tenant's."""
+    """The number of an experiment, and reasons to refuse it.
+
+    Attributes:
+        is_workspace_known: The workspace has an open experiment, so its name needs no check.
+        max_experiments: The limits of open experiments by workspace; key "" is the tenant's.
+    """
 
     number: int
     is_workspace_deleting: bool
+    is_workspace_known: bool
     max_experiments: Mapping[str, int]
 
 
@@ -43,7 +49,9 @@ async def claim_number(
     row = (await connection.execute(_begin(tenant, workspace, claim))).one()
     if row.number is None:
         return None
-    return NumberedSubmission(row.number, row.is_workspace_deleting, row.max_experiments or {})
+    return NumberedSubmission(
+        row.number, row.is_workspace_deleting, row.is_workspace_known, row.max_experiments or {}
+    )
 
 
 async def insert_experiment(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
@@ -77,12 +85,14 @@ def _begin(tenant: UUID, workspace: str, claim: Mapping[str, Any] | None) -> Sel
     is_workspace_deleting = exists().where(
         deletion.c.scope == "workspace", deletion.c.name == workspace, deletion.c.ended_at.is_(None)
     )
+    is_workspace_known = exists().where(experiment.c.workspace == workspace, ~experiment.c.final)
     max_experiments = select(func.json_object_agg(quota.c.workspace, quota.c.max_experiments)).where(
         quota.c.workspace.in_(("", workspace)), quota.c.max_experiments.is_not(None)
     )
     return select(
         select(numbered.c.experiments).scalar_subquery().label("number"),
         is_workspace_deleting.label("is_workspace_deleting"),
+        is_workspace_known.label("is_workspace_known"),
         max_experiments.scalar_subquery().label("max_experiments"),
     )
 

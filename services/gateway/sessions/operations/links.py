@@ -58,7 +58,7 @@ async def sign_in_with_link(call: Call, request: LinkSignInRequest) -> CreatedSe
     """Sign in with a link and return the session's secret, only in this response. The link cannot be used again."""
     if call.audit_writer is not None:
         call.audit_writer.asked.clear()  # The code is a secret: keep it out of the audit log.
-    await check_attempts(call, None)
+    await check_attempts(call)
     hashed = hash_token(call.dependencies.keys.token, request.code)
     async with call.dependencies.database.system() as connection:
         link = await store.find_link(connection, hashed)

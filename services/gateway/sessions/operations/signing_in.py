@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from services.gateway.platform.auth.sign_in.sign_in_file import ProviderSection
 from services.gateway.platform.auth.store import accounts as people, sessions as store, tokens as access
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
 from services.gateway.platform.call_context import Call
+from services.gateway.platform.limits.exceeded import LimitExceeded
 from services.gateway.platform.schema import Empty
 from services.gateway.sessions.accounts import account_of
 from services.gateway.sessions.claims import fulfils
@@ -50,7 +52,12 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
             "this site does not accept passwords",
             hint="sign in with a provider: `muster login URL --with PROVIDER`",
         )
-    await check_attempts(call, f"{request.tenant}\0{request.user}")
+    await check_attempts(call)
+    await check_account_attempts(
+        call,
+        f"{request.tenant}\0{request.user}",
+        lambda: _is_known_source(call, request.tenant, request.user),
+    )
     mine = call.as_tenant(await _tenant(call, request.tenant))
     async with mine.read() as connection:
         account = await people.load_account(connection, request.user)
@@ -68,7 +75,7 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
 
 async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> CreatedSession:
     """Sign in with an access token and return the session's secret, only in this response. The session has the token's permissions and expires with it."""
-    await check_attempts(call, None)
+    await check_attempts(call)
     hashed = hash_token(call.dependencies.keys.token, request.token)
     async with call.dependencies.database.system() as connection:
         token = await access.find_token(connection, hashed)
@@ -112,7 +119,7 @@ async def begin_sign_in(call: Call, request: BeginSignInRequest) -> StartedSignI
             "redirect",
             "the site's sign-in file lists the allowed addresses",
         )
-    await check_attempts(call, None)
+    await check_attempts(call)
     described = await call.dependencies.sign_in.providers.describe(request.provider)
     expires_at_s = int(call.dependencies.clock.now().timestamp()) + login_state.LIFE_S
     ticket = login_state.Ticket(request.provider, request.redirect, expires_at_s, secrets.token_urlsafe(32))
@@ -135,7 +142,7 @@ async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSes
         call.audit_writer.asked.clear()  # The code is a secret: keep it out of the audit log.
     if section is None or not hmac.compare_digest(own.state.encode(), request.state.encode()):
         raise SignInRefused("other_sign_in")
-    await check_attempts(call, None)
+    await check_attempts(call)
     mine = call.as_tenant(await _tenant(call, section.tenant))
     if mine.tenant == _NOWHERE:
         raise Rejected("unknown_tenant", f"this provider's tenant {section.tenant} does not exist yet")
@@ -201,22 +208,35 @@ async def _begin_session(call: Call, unit: Unit, subject: _Subject, tenant: str,
     return CreatedSession.model_validate(values | visible)
 
 
-async def check_attempts(call: Call, account: str | None) -> None:
-    """Count a sign-in attempt by address and account. Raises Transient if there were too many, whether or not the account exists."""
+async def check_attempts(call: Call) -> None:
+    """Count a sign-in attempt by address. Raises Transient if there were too many."""
     if call.address is not None:
         await call.dependencies.sign_in.attempts.attempt("address", caller_key(call.address))
-    if account is not None:
-        await check_account_attempts(call, account)
 
 
-async def check_account_attempts(call: Call, account: str) -> None:
-    """Count an attempt for an account. Raises Transient if there were too many from this address or from all."""
+async def check_account_attempts(
+    call: Call, account: str, is_known_source: Callable[[], Awaitable[bool]] | None = None
+) -> None:
+    """Count an attempt for an account, whether or not it exists. Raises Transient if there were too many from this address or from all.
+
+    Args:
+        is_known_source: Whether the account has been signed in to from this address. Attempts from elsewhere then do not lock it out here.
+    """
     attempts = call.dependencies.sign_in.attempts
     source = f"{caller_key(call.address) if call.address is not None else ''}\0{account}"
     # In this order: an attempt that its source's limits refuse does not count against the account.
     await attempts.attempt("source", source)
     await attempts.attempt("source_slow", source)
-    await attempts.attempt("account", account)
+    try:
+        await attempts.attempt("account", account)
+    except LimitExceeded:
+        if is_known_source is None or not await is_known_source():
+            raise
+
+
+async def _is_known_source(call: Call, tenant: str, user: str) -> bool:
+    async with call.dependencies.database.system() as connection:
+        return await store.has_session_from(connection, tenant, user, call.address or "")
 
 
 def _logged(tenant: TenantId) -> TenantId:

@@ -29,11 +29,12 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.runs.core.fencing import Fence, RunEnding
+from services.registry.runs.core.membership import RunMembership
 from services.registry.series.core.superseded_points import RunStart
 from services.registry.series.store.series import supersede_summaries
 from services.registry.store.tables import experiments, report_cursors, runs, trials, validations
 from shared.database.statements import among, rows_given
-from shared.messages.runs import AllocationFacts, RunEnded
+from shared.messages.runs import AllocationFacts, RunEnded, RunResized
 from shared.messages.trial_specs import WHOLE_SLOT
 
 COUNTS = ("save_experiment_best", "save_trial_best", "save_trial_latest")
@@ -61,6 +62,7 @@ class StoredRun:
     restored: UUID | None
     is_stale: bool
     superseded_after: int | None
+    membership: RunMembership
 
     @property
     def attempt(self) -> RunStart:
@@ -116,6 +118,21 @@ async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: d
         first_day=now.date(),
     )
     await connection.execute(run.on_conflict_do_nothing())
+
+
+async def save_members(connection: AsyncConnection, resized: RunResized) -> None:
+    """Store the members of a running run after a resize; only newer versions apply."""
+    is_newer = func.coalesce(runs.c.version, 0) < resized.version
+    changed = update(runs).where(runs.c.id == resized.run_id, runs.c.ended_at.is_(None), is_newer)
+    members = [member.worker for member in resized.members]
+    await connection.execute(changed.values(version=resized.version, workers=members))
+
+
+async def load_membership(connection: AsyncConnection, run: UUID) -> RunMembership:
+    """Return the members of a run, without a lock. A run that no event has created yet has members as granted."""
+    query = select(runs.c.ended_at, runs.c.workers, runs.c.announced).where(runs.c.id == run)
+    row = (await connection.execute(query)).one_or_none()
+    return _membership(row.ended_at, row.workers, row.announced) if row else RunMembership()
 
 
 async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: RunEnding) -> None:
@@ -229,4 +246,11 @@ def _stored(row: Row[Any], newest: int) -> StoredRun:
         row.restored,
         row.is_stale,
         row.superseded_after,
+        _membership(row.ended_at, row.workers, row.announced),
     )
+
+
+def _membership(
+    ended_at: datetime | None, workers: Sequence[str] | None, announced: int | None
+) -> RunMembership:
+    return RunMembership(ended_at, tuple(workers or ()) or None, announced)

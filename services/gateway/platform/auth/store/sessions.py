@@ -59,6 +59,13 @@ async def find_account_named(connection: AsyncConnection, tenant_name: str, name
     return (await connection.execute(query)).one_or_none()
 
 
+async def has_session_from(connection: AsyncConnection, tenant_name: str, name: str, address: str) -> bool:
+    """Whether the named account has, or within the last 30 days had, a session that began at this address."""
+    query = _accounts().join(session, session.c.account == account.c.id)
+    known = query.where(tenant.c.name == tenant_name, account.c.name == name, session.c.address == address)
+    return (await connection.execute(known.limit(1))).first() is not None
+
+
 async def insert_session(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
     await connection.execute(upsert(session).values(**values))
 

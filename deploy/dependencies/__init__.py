@@ -1,0 +1,1 @@
+"""The project's dependencies: hash-pinned locks, their installation, the bill of materials (SBOM) and licences."""
