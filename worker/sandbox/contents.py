@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import muster
 from muster import wire
 from shared.ids import RunId
 from worker.paths import RunPaths
@@ -128,6 +129,8 @@ def _python() -> tuple[str, ...]:
         str(Path(sys.executable).resolve().parent),
         *site.getsitepackages(),
         *sys.path,
+        # An editable installation is found by a hook, not by a folder of `sys.path`.
+        *muster.__path__,
     )
     return tuple(folder for folder in folders if folder and folder != "/" and Path(folder).is_dir())
 
