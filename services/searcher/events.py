@@ -200,7 +200,7 @@ def container_of(config: ExperimentConfig) -> ContainerSpec | None:
     return ContainerSpec(
         images=image if isinstance(image, dict) else dict.fromkeys(get_args(SlotKind), image),
         force_pull=environment.force_pull_image,
-        registry_auth=RegistryAuth(username=auth.username, password=auth.password) if auth else None,
+        registry_auth=RegistryAuth(**auth.model_dump()) if auth else None,
         bind_mounts=tuple(BindMount(**mount.model_dump()) for mount in config.bind_mounts),
         devices=tuple(ContainerDevice(**device.model_dump()) for device in resources.devices),
         shm_bytes=resources.shm_size or 0,

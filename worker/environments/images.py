@@ -7,9 +7,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Self
 from uuid import UUID
 
 import structlog
@@ -49,6 +50,22 @@ class ImageRequest:
     auth: RegistryAuth | None = None
     is_forced: bool = False
     needs_horovod: bool = False
+
+    def with_auth(self, secret: str) -> Self:
+        """Return the request with the credentials that a secret contains.
+
+        Raises:
+            Rejected: The secret is not `username:password`.
+        """
+        username, colon, password = secret.strip().partition(":")
+        if not (username and colon and password):
+            raise Rejected(
+                "registry_auth_invalid",
+                "the secret for the image's registry is not of the form username:password",
+                place="environment.registry_auth.secret",
+                hint="set the secret again: `muster secret set NAME --workspace W`",
+            )
+        return replace(self, auth=RegistryAuth(username=username, password=password))
 
 
 class PythonOfImage(BaseModel):

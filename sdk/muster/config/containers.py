@@ -66,6 +66,8 @@ def read_image(image: object) -> object:
     return image
 
 
+SecretName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+"""Names of secrets are names of environment variables."""
 Size = Annotated[int, BeforeValidator(read_bytes), Field(ge=1, le=2**50)]
 Capability = Annotated[str, BeforeValidator(read_capability), Field(pattern=r"^[A-Z][A-Z_]{1,31}$")]
 Image = Annotated[str | dict[Kind, str], BeforeValidator(read_image)]
@@ -143,14 +145,20 @@ class RegistryAuth(Section):
     Attributes:
         username: User name.
         password: Password or token.
+        secret: Name of a secret of the workspace with the value `username:password`, in place of both.
     """
 
     refused: ClassVar[Mapping[str, str]] = dict.fromkeys(("serveraddress", "email", "auth", "identitytoken", "registrytoken"), "use username and password; the registry is the image's")  # fmt: skip
 
     username: str = Field(default="", max_length=256)
     password: str = Field(default="", max_length=8192)
+    secret: SecretName | None = None
 
     @rule
     def _is_whole(self) -> None:
+        if self.secret is not None:
+            if self.username or self.password:
+                raise refusal("registry_auth needs a secret, or a username and a password, not both")
+            return
         if not self.username or not self.password or ":" in self.username:
             raise refusal("registry_auth needs a username without ':' and a password")

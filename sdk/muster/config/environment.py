@@ -2,12 +2,11 @@
 
 import re
 from pathlib import PurePosixPath
-from typing import Annotated
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from muster.config.base_section import Section, refusal, rule
-from muster.config.containers import Capability, Image, RegistryAuth
+from muster.config.containers import Capability, Image, RegistryAuth, SecretName
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN = re.compile(
@@ -16,10 +15,6 @@ _OWN = re.compile(
 """Variables that the platform sets for each rank; users may set all other Horovod variables."""
 _KNOWN_TO_0_2_0 = frozenset({"environment_variables", "requirements"})
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
-
-
-SecretName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-"""Names of secrets are names of environment variables."""
 
 
 class SecretReference(Section):
@@ -152,7 +147,8 @@ class Environment(Section):
     @property
     def secret_names(self) -> frozenset[str]:
         """The names of all secrets that a run may ask for."""
-        return frozenset(secret.name for secret in self.secrets)
+        own = self.registry_auth.secret if self.registry_auth else None
+        return frozenset(filter(None, (own, *(secret.name for secret in self.secrets))))
 
 
 def _is_below(text: str) -> bool:

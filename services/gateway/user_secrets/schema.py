@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from muster.config.environment import SecretName
+from muster.config.containers import SecretName
 from services.gateway.platform.schema import Request, Resource
 from services.gateway.roles.schema import PlaceName
 

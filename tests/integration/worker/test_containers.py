@@ -341,7 +341,8 @@ async def test_a_private_image_is_for_those_who_have_its_password(
     registry.passwords["secret/model"] = "ann:right"
     image, code = f"{registry.address}/secret/model:1", code_in(tmp_path, "print('inside')\n")
     wrong = {"registry_auth": {"username": "ann", "password": "wrong"}}
-    right = {"registry_auth": {"username": "ann", "password": "right"}}
+    right = {"registry_auth": {"secret": "REGISTRY"}}
+    platform.secrets["REGISTRY"], platform.secret_keys[worker.name] = "ann:right", worker.user_key
     refused = in_container(platform, "wrong password", code, image, container=wrong)
     allowed = in_container(platform, "right password", code, image, container=right)
     other = in_container(platform, "other tenant", code, image).model_copy(update={"tenant": UUID(int=77)})

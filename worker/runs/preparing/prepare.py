@@ -68,6 +68,8 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
             enter(context, await tools.environments.make(environment, context.tail.log))
     if spec.container is not None:
         request = tools.containers.request(context.stored, tools.machine)
+        if request.auth is not None and request.auth.secret is not None:
+            request = request.with_auth(await context.secrets.value(request.auth.secret))
         with context.phases.during("pull_image") as facts:
             image = await tools.images.get(request, context.tail.log)
             facts["image"] = image.digest
