@@ -49,6 +49,7 @@ SERVICES: dict[str, Row] = {
         entities=("submission", "limits", "entity"),
         publish=tuple(f"cmd.v1.{owner}.>" for owner in ("searcher", "scheduler", "provisioner", "registry")),
         answer=("live.v1.>", "wrq.v1.*.secret"),
+        answers_workers=True,
     ),
     "searcher": Row(
         entities=("experiment", "trial", "operation", "entity"),

@@ -61,7 +61,7 @@ PUBLISHERS: dict[str, set[str]] = {
     "_INBOX_gateway.x.y": set(SERVICES),
     "_INBOX_scheduler.x.y": set(SERVICES) | set(WORKERS),
     "_INBOX_w-1.x": set(),
-    "_INBOX_w-1.x.y": {"scheduler", "registry"},
+    "_INBOX_w-1.x.y": {"gateway", "scheduler", "registry"},
     "_INBOX_bus-keeper.x": set(),
     "$JS.API.STREAM.INFO.EVT": DELIVERING | {BUS_KEEPER},
     "$JS.API.STREAM.CREATE.EVT": {BUS_KEEPER},
