@@ -14,7 +14,8 @@ from worker.paths import RunPaths
 from worker.sandbox.accounts import Account
 from worker.sandbox.contents import SandboxNeeds, describe_installation, describe_sandbox
 from worker.sandbox.network.run_networks import NetworkAccess, RunNetworks
-from worker.sandbox.uids import UserIds, read_uid_range
+from worker.sandbox.uids import OwnUser, UserIds, read_uid_range
+from worker.sandbox.user_namespaces import refusal_of_sandboxes
 from worker.settings import WorkerSection
 
 DEFAULT_PROCESSES = 4096
@@ -25,9 +26,9 @@ _SHM_SHARE_OF_MEMORY = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Sandboxing:
-    """The sandboxes of a worker that runs as root. `networks`: None if they have the machine's network."""
+    """The sandboxes of a worker. `networks`: None if they have the machine's network."""
 
-    users: UserIds
+    users: UserIds | OwnUser
     needs: SandboxNeeds
     networks: RunNetworks | None = None
 
@@ -72,7 +73,7 @@ def _with_network(needs: SandboxNeeds, network: NetworkAccess) -> SandboxNeeds:
 
 def is_sandboxing(own: WorkerSection) -> bool:
     """Whether this worker gives runs sandboxes."""
-    return own.sandbox != "none" and os.geteuid() == 0
+    return own.sandbox != "none" and (os.geteuid() == 0 or refusal_of_sandboxes() is None)
 
 
 def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
@@ -87,7 +88,7 @@ def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
     os.umask(0o022)
     shm_bytes = own.shm_bytes or int(psutil.virtual_memory().total * _SHM_SHARE_OF_MEMORY)
     return Sandboxing(
-        UserIds(read_uid_range(own.uid_range)),
+        UserIds(read_uid_range(own.uid_range)) if os.geteuid() == 0 else OwnUser(),
         SandboxNeeds(readable=own.readable_folders, shm_bytes=shm_bytes),
     )
 
