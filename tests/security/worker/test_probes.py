@@ -52,6 +52,7 @@ async def limited(
         MUSTER_WORKER__SHM_BYTES=str(SHM_BYTES),
     )
     await eventually(lambda: daemon.name in platform.observed)
+    assert platform.observed[daemon.name].isolation == "sandbox"
     yield daemon
     daemon.stop()
 
