@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
+import structlog
 
 from muster import wire
 from shared.ids import RunId
@@ -22,6 +23,7 @@ DEFAULT_PROCESSES = 4096
 _RUNS_SHARE_OF_MEMORY = 0.9
 _RUN_SHARE_OF_DISK = 0.5
 _SHM_SHARE_OF_MEMORY = 0.25
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,9 @@ def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
         Rejected: The range of user ids is invalid.
     """
     if not is_sandboxing(own):
+        refusal = None if own.sandbox == "none" else refusal_of_sandboxes()
+        if refusal is not None:
+            _log.warning("runs have no sandbox", reason=refusal.message, hint=refusal.hint)
         return None
     # Ranks read files in directories that they may only traverse; a tighter umask would prevent that.
     os.umask(0o022)

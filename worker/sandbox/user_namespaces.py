@@ -44,7 +44,7 @@ def refusal_of_sandboxes() -> Rejected | None:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return _refusal(str(error))
-    last = ran.stderr.strip().rpartition("\n")[2]
+    last = ran.stderr.strip().rpartition("\n")[2].removeprefix("OSError: ")
     return None if ran.returncode == 0 else _refusal(last or f"the attempt ended with {ran.returncode}")
 
 
@@ -56,6 +56,6 @@ def _refusal(why: str) -> Rejected:
     ]
     return Rejected(
         "sandbox_refused",
-        f"this machine lets no user without root make a sandbox: {why}",
+        f"this machine lets only root make sandboxes: {why}",
         hint="; ".join(hints) or _ELSE,
     )

@@ -40,7 +40,7 @@ async def test_a_worker_that_can_make_no_sandbox_says_so(
     await eventually(lambda: daemon.name in platform.observed)
     reported = platform.observed[daemon.name]
     assert reported.isolation == "none" and not reported.isolated_user
-    assert "lets no user without root make a sandbox: " in reported.isolation_detail
+    assert "lets only root make sandboxes: the kernel refuses a user namespace: " in reported.isolation_detail
     assert "Operation not permitted" in reported.isolation_detail
     kept = json.loads((daemon.directory / "isolation.json").read_text())
     assert kept["detail"] == reported.isolation_detail, "muster status shows it on the machine"

@@ -140,31 +140,31 @@ def _fork_through(enter: Callable[[], None]) -> int:
     A fork between both enters them and ends; the child is then this process's own, which is a subreaper. Raises OSError.
     """
     answers, answer = os.pipe()
-    ends, end = os.pipe()
+    until_read, until_write = os.pipe()
     between = os.fork()
     if between == 0:
         try:
             enter()
             pid = os.fork()
             if pid == 0:
-                for one in (answers, answer, end):
+                for one in (answers, answer, until_write):
                     os.close(one)
                 # Otherwise the end of the fork between could count as the parent's death.
-                os.read(ends, 1)
-                os.close(ends)
+                os.read(until_read, 1)
+                os.close(until_read)
                 return 0
             os.write(answer, str(pid).encode())
         except BaseException as error:  # the fork must end here in any case
             os.write(answer, str(error).encode()[:4000])
         os._exit(0)
     os.close(answer)
-    os.close(ends)
+    os.close(until_read)
     text = os.read(answers, 4096).decode()
     os.waitpid(between, 0)
     os.close(answers)
-    os.close(end)
+    os.close(until_write)
     if not text.isdigit():
-        raise OSError(f"this machine lets no user without root make a sandbox: {text or 'out of memory'}")
+        raise OSError(f"the kernel refuses a user namespace: {text or 'out of memory'}")
     return int(text)
 
 
