@@ -15,7 +15,6 @@ from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import state_of
 from tests.support.processes import processes_in, processes_of
-from tests.support.unprivileged import GROUP, USER, as_unprivileged
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, as workers that make sandboxes")
@@ -47,9 +46,7 @@ async def limited(
     """A worker whose runs have small limits, so that a probe reaches them soon."""
     daemon = daemons(f"h-{request.param}")
     if request.param == "rootless":
-        for path in (daemon.directory, *daemon.directory.rglob("*")):
-            os.chown(path, USER, GROUP)
-        daemon.before = as_unprivileged(daemon.directory)
+        daemon.become_unprivileged()
     daemon.start(
         MUSTER_WORKER__SLOTS="2",
         MUSTER_WORKER__NETWORK="private" if request.param == "root" else "auto",

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from muster import wire
-from tests.integration.worker.daemon import Daemon
+from shared.messages.trial_specs import GangMember
+from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
+from tests.integration.worker.support import begin_gang
+from tests.support.processes import processes_in
 from tests.support.unprivileged import GROUP, USER, as_unprivileged
 from tests.support.waiting import eventually
 from tests.support.warm import ROOT
@@ -26,6 +29,19 @@ seccomp.restrict_calls()
 os.execvp(sys.argv[1], sys.argv[1:])
 """
 """Refuses the system calls that make namespaces, as a container of a site does."""
+GANG = """
+import muster, os, time, torch
+import horovod.torch as hvd
+trial = muster.trial()
+hvd.init()
+step = 0
+while True:
+    step += 1
+    total = hvd.allreduce(torch.ones(1), op=hvd.Sum)
+    assert total.item() == 2
+    trial.report(step, total=float(total))
+    time.sleep(0.05)
+"""
 
 
 async def test_a_worker_that_can_make_no_sandbox_says_so(
@@ -33,9 +49,7 @@ async def test_a_worker_that_can_make_no_sandbox_says_so(
 ) -> None:
     print("tried: a worker without root where namespaces are refused; it reports that it isolates nothing")
     daemon = daemons("refused")
-    for path in (daemon.directory, *daemon.directory.rglob("*")):
-        os.chown(path, USER, GROUP)
-    daemon.before = (*as_unprivileged(daemon.directory), sys.executable, "-c", WITHOUT_NAMESPACES)
+    daemon.become_unprivileged(sys.executable, "-c", WITHOUT_NAMESPACES)
     daemon.start()
     await eventually(lambda: daemon.name in platform.observed)
     reported = platform.observed[daemon.name]
@@ -44,6 +58,27 @@ async def test_a_worker_that_can_make_no_sandbox_says_so(
     assert "Operation not permitted" in reported.isolation_detail
     kept = json.loads((daemon.directory / "isolation.json").read_text())
     assert kept["detail"] == reported.isolation_detail, "muster status shows it on the machine"
+
+
+async def test_a_gang_trains_without_root_and_outlives_its_daemon(
+    platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(GANG)
+    daemon = daemons("rootless")
+    daemon.become_unprivileged()
+    daemon.start(MUSTER_WORKER__SLOTS="2", **TO_EXCHANGE)
+    await eventually(lambda: daemon.name in platform.observed)
+    run = platform.allocation("gang", platform.add_code(tmp_path), (GangMember(worker="rootless", slots=2),))
+    await begin_gang(platform, run)
+    await eventually(lambda: len(platform.steps(run)) > 5)
+    ranks = processes_in(daemon.directory / "runs" / str(run.run_id))
+    daemon.kill()
+    daemon.start(MUSTER_WORKER__SLOTS="2", **TO_EXCHANGE)
+    seen = len(platform.steps(run))
+    await eventually(lambda: len(platform.steps(run)) > seen + 5)
+    assert set(processes_in(daemon.directory / "runs" / str(run.run_id))) == set(ranks)
+    await platform.desire("rootless")
+    await eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in ranks))
 
 
 @pytest.mark.parametrize("is_root", [True, False])
