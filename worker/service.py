@@ -59,8 +59,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     clock, own = SystemClock(), settings.worker
     sandboxing = find_sandboxing(own)
     account = None if sandboxing else find_account(own.user)
-    is_shared = sandboxing is not None or account is not None
-    paths = _open_directory(own, is_shared, process)
+    is_isolated = sandboxing is not None or account is not None
+    paths = _open_directory(own, is_isolated and os.geteuid() == 0, process)
     save_isolation(paths.isolation, own, offered_isolation(own))
     environment = inherited_environment()
     identity = load_identity(paths.identity)
@@ -104,7 +104,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         gpus=open_gpus(machine.kind),
     )
     signed_sets = SignedSets(WorkerId(own.id), lambda: identity.issuer_key, platform.renew_soon)
-    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock, signed_sets, is_isolated=is_shared)
+    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock, signed_sets, is_isolated=is_isolated)
     runs = Runs(tools, Store(paths), heartbeat.wake)
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving

@@ -30,7 +30,7 @@ class WorkerSection(Section):
         warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
         machine: Identifies the host: equal for all workers on it, different on every other host. Exclusive pools serve one tenant at a time
             on a host. Default: derived from the kernel's boot id, which containers share with their host.
-        sandbox: `auto`: each run gets a sandbox, if the worker runs as root; `none`: runs are separated from each other and from the
+        sandbox: `auto`: each run gets a sandbox, if the worker runs as root or the kernel allows user namespaces; `none`: runs are separated from each other and from the
             machine by nothing but `user`, and the pool must be trusted.
         uid_range: User ids for runs in sandboxes, `FIRST-LAST`: each run has one of its own.
         readable: Folders of this machine that runs in sandboxes may read, comma-separated, such as shared data sets.

@@ -163,7 +163,7 @@ class Platform:
                 return {}
 
     def _isolates(self) -> bool:
-        """Whether the platform's workers give runs sandboxes. Otherwise its pools serve one tenant only."""
+        """Whether the platform's workers give runs sandboxes that do not share its network. Otherwise its pools serve one tenant only."""
         return os.geteuid() == 0 and self.options.inherited.get("MUSTER_WORKER__SANDBOX") != "none"
 
     def _names_user(self) -> bool:

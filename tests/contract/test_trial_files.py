@@ -35,6 +35,7 @@ OWN = {
     "sandbox/network/run_networks.py": "records of networks",
     "sandbox/trial_files.py": "what trials own",
     "sandbox/uids.py": "the user id beside the run's record",
+    "sandbox/user_namespaces.py": "a temporary folder of its own, and settings of the kernel",
     "store/store.py": "the worker's records, and runs that are deleted",
     "transfer/cache.py": "the cache",
     "transfer/cache_space.py": "the cache",

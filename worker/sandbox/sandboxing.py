@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
+import structlog
 
 from muster import wire
 from shared.ids import RunId
@@ -14,20 +15,22 @@ from worker.paths import RunPaths
 from worker.sandbox.accounts import Account
 from worker.sandbox.contents import SandboxNeeds, describe_installation, describe_sandbox
 from worker.sandbox.network.run_networks import NetworkAccess, RunNetworks
-from worker.sandbox.uids import UserIds, read_uid_range
+from worker.sandbox.uids import OwnUser, UserIds, read_uid_range
+from worker.sandbox.user_namespaces import refusal_of_sandboxes
 from worker.settings import WorkerSection
 
 DEFAULT_PROCESSES = 4096
 _RUNS_SHARE_OF_MEMORY = 0.9
 _RUN_SHARE_OF_DISK = 0.5
 _SHM_SHARE_OF_MEMORY = 0.25
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Sandboxing:
-    """The sandboxes of a worker that runs as root. `networks`: None if they have the machine's network."""
+    """The sandboxes of a worker. `networks`: None if they have the machine's network."""
 
-    users: UserIds
+    users: UserIds | OwnUser
     needs: SandboxNeeds
     networks: RunNetworks | None = None
 
@@ -72,7 +75,7 @@ def _with_network(needs: SandboxNeeds, network: NetworkAccess) -> SandboxNeeds:
 
 def is_sandboxing(own: WorkerSection) -> bool:
     """Whether this worker gives runs sandboxes."""
-    return own.sandbox != "none" and os.geteuid() == 0
+    return own.sandbox != "none" and (os.geteuid() == 0 or refusal_of_sandboxes() is None)
 
 
 def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
@@ -82,12 +85,15 @@ def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
         Rejected: The range of user ids is invalid.
     """
     if not is_sandboxing(own):
+        refusal = None if own.sandbox == "none" else refusal_of_sandboxes()
+        if refusal is not None:
+            _log.warning("runs have no sandbox", reason=refusal.message, hint=refusal.hint)
         return None
     # Ranks read files in directories that they may only traverse; a tighter umask would prevent that.
     os.umask(0o022)
     shm_bytes = own.shm_bytes or int(psutil.virtual_memory().total * _SHM_SHARE_OF_MEMORY)
     return Sandboxing(
-        UserIds(read_uid_range(own.uid_range)),
+        UserIds(read_uid_range(own.uid_range)) if os.geteuid() == 0 else OwnUser(),
         SandboxNeeds(readable=own.readable_folders, shm_bytes=shm_bytes),
     )
 

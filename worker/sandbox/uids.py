@@ -65,6 +65,14 @@ class UserIds:
             os.close(descriptor)
 
 
+class OwnUser:
+    """The only user of a worker without root: runs have it too, and user namespaces separate them."""
+
+    def account_of(self, run: Path) -> Account:
+        """Return the account of this process."""
+        return Account(os.geteuid(), os.getegid())
+
+
 def read_uid_range(text: str) -> range:
     """Return the ids of `FIRST-LAST`, both included.
 

@@ -12,6 +12,7 @@ from shared.ids import RunId, WorkerId
 from shared.messages.workers import Credentials
 from tests.integration.servers import Servers
 from tests.support.processes import number_outside
+from tests.support.unprivileged import GROUP, USER, as_unprivileged
 from tests.support.waiting import TIMEOUT_S
 from tests.support.warm import ROOT, WITHOUT_TORCH, WarmHere, start_here
 from worker.settings import WARM_MODULES
@@ -47,6 +48,12 @@ class Daemon:
         """Words that enter another machine's network, say, and then become the daemon."""
         self._last: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | WarmHere | None = None
+
+    def become_unprivileged(self, *words: str) -> None:
+        """Start as a user without any right from now on, by these words if any."""
+        for path in (self.directory, *self.directory.rglob("*")):
+            os.chown(path, USER, GROUP)
+        self.before = (*as_unprivileged(self.directory), *words)
 
     def pid_of(self, run: RunId, number: int) -> int:
         """The process of a run that has this number to itself."""

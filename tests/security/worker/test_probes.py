@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,19 @@ from shared.messages.trial_specs import GangMember
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import state_of
-from tests.support.processes import processes_of
+from tests.support.processes import processes_in, processes_of
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, as workers that make sandboxes")
-ONE = (GangMember(worker="h1", slots=1),)
 MEMORY_BYTES, SHM_BYTES, RUN_BYTES, PROCESSES = 600 * 2**20, 64 * 2**20, 256 * 2**20, 64
 LEAST_PROBES = 40
+NETWORK_PROBES = {
+    "connect to an abstract socket of the machine",
+    "connect to a service on the machine's loopback",
+    "connect to another gang's rendezvous",
+    "connect to the cloud's metadata service",
+    "connect to the metadata service by IPv6",
+}
 _IPC_CREATE = 0o1000
 NEIGHBOUR = """
 import muster, time
@@ -33,20 +39,26 @@ time.sleep(1000.37)
 """
 
 
-@pytest.fixture(scope="module")
-async def limited(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Daemon:
+@pytest.fixture(scope="module", params=["root", "rootless"])
+async def limited(
+    request: pytest.FixtureRequest, platform: FakePlatform, daemons: Callable[[str], Daemon]
+) -> AsyncIterator[Daemon]:
     """A worker whose runs have small limits, so that a probe reaches them soon."""
-    daemon = daemons("h1")
+    daemon = daemons(f"h-{request.param}")
+    if request.param == "rootless":
+        daemon.become_unprivileged()
     daemon.start(
         MUSTER_WORKER__SLOTS="2",
-        MUSTER_WORKER__NETWORK="private",
+        MUSTER_WORKER__NETWORK="private" if request.param == "root" else "auto",
         MUSTER_WORKER__SLOT_MEMORY_BYTES=str(MEMORY_BYTES),
         MUSTER_WORKER__SLOT_PROCESSES=str(PROCESSES),
         MUSTER_WORKER__RUN_BYTES=str(RUN_BYTES),
         MUSTER_WORKER__SHM_BYTES=str(SHM_BYTES),
     )
-    await eventually(lambda: "h1" in platform.observed)
-    return daemon
+    await eventually(lambda: daemon.name in platform.observed)
+    assert platform.observed[daemon.name].isolation == "sandbox"
+    yield daemon
+    daemon.stop()
 
 
 @pytest.fixture
@@ -101,11 +113,13 @@ async def test_a_trial_reaches_nothing_outside_its_sandbox(
         folder.mkdir()
     (near / "train.py").write_text(NEIGHBOUR)
     shutil.copy(Path(__file__).with_name("probes.py"), hostile / "train.py")
-    neighbour = platform.allocation("neighbour", platform.add_code(near), ONE)
-    await platform.desire("h1", neighbour)
+    name, one = limited.name, (GangMember(worker=limited.name, slots=1),)
+    neighbour = platform.allocation(f"near-{name}", platform.add_code(near), one)
+    await platform.desire(name, neighbour)
     await eventually(lambda: bool(platform.steps(neighbour)))
     other = limited.directory / "runs" / str(neighbour.run_id)
-    other_pid = next(pid for pid in processes_of("muster.runtime") if _user_of(pid) == _owner(other / "home"))
+    # The first is init.
+    other_pid = max(processes_in(other))
     given = targets | {
         "worker": str(limited.directory),
         "other_run": str(other),
@@ -116,22 +130,26 @@ async def test_a_trial_reaches_nothing_outside_its_sandbox(
         "run_bytes": RUN_BYTES,
     }
     attacker = platform.allocation(
-        "hostile", platform.add_code(hostile), ONE, spec={"hyperparameters": given}
+        f"hostile-{name}", platform.add_code(hostile), one, spec={"hyperparameters": given}
     )
-    await platform.desire("h1", neighbour, attacker)
-    await eventually(lambda: state_of(platform, attacker, "h1") == "exited", timeout_s=120)
+    await platform.desire(name, neighbour, attacker)
+    await eventually(lambda: state_of(platform, attacker, name) == "exited", timeout_s=120)
     await eventually(lambda: bool(platform.text(attacker)))
     text = platform.text(attacker)
     print(text)
     assert "escape-test" in text
     lines = [line for line in text.splitlines() if "probe: " in line]
-    assert [line for line in lines if "REACHED" in line] == []
+    # Without root, runs have the machine's network, as the worker reports.
+    allowed = NETWORK_PROBES if limited.before else set()
+    reached = {line.partition("probe: ")[2].partition(":")[0] for line in lines if "REACHED" in line}
+    assert reached <= allowed
     assert len(lines) >= LEAST_PROBES, text
     assert "\x1b" not in text and "\x07" not in text
     assert _user_of(other_pid) == _owner(other / "home"), "the neighbour trains on"
-    assert state_of(platform, neighbour, "h1") == "running"
-    assert _owner(other / "home") != _owner(limited.directory / "runs" / str(attacker.run_id) / "home")
-    await platform.desire("h1")
+    assert state_of(platform, neighbour, name) == "running"
+    if not limited.before:
+        assert _owner(other / "home") != _owner(limited.directory / "runs" / str(attacker.run_id) / "home")
+    await platform.desire(name)
 
 
 async def test_everything_of_a_run_ends_with_it(
@@ -150,10 +168,11 @@ for _ in range(3):
         os.execvp("sleep", ["sleep", "1000.99"])
 trial.report(1, loss=1.0)
 """)
-    run = platform.allocation("daemons", platform.add_code(tmp_path), ONE)
-    await platform.desire("h1", run)
-    await eventually(lambda: state_of(platform, run, "h1") == "exited")
-    await platform.desire("h1")
+    name, one = limited.name, (GangMember(worker=limited.name, slots=1),)
+    run = platform.allocation(f"daemons-{name}", platform.add_code(tmp_path), one)
+    await platform.desire(name, run)
+    await eventually(lambda: state_of(platform, run, name) == "exited")
+    await platform.desire(name)
     await eventually(lambda: not processes_of("sleep 1000.99"))
     user = re.compile(rf"\b{run.run_id}\b")
     await eventually(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from muster.errors import Rejected
 from worker.machine.isolation import offered_isolation, save_isolation
 from worker.machine.machine_id import machine_id
 from worker.settings import WorkerSection
@@ -34,12 +35,6 @@ def test_without_a_boot_id_the_host_name_is_used(tmp_path: Path, monkeypatch: py
     assert machine_id(settings(), tmp_path / "missing") == "node-7.example"
 
 
-@pytest.mark.parametrize(("user", "kind"), [(0, "sandbox"), (1000, "none")])
-def test_only_root_gives_runs_sandboxes(monkeypatch: pytest.MonkeyPatch, user: int, kind: str) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: user)
-    assert offered_isolation(settings()).kind == kind
-
-
 def test_a_worker_without_sandboxes_says_so(tmp_path: Path) -> None:
     shared = settings(sandbox="none", user="nobody")
     assert offered_isolation(settings(sandbox="none")).kind == "none"
@@ -49,3 +44,23 @@ def test_a_worker_without_sandboxes_says_so(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "isolation.json").read_text())
     assert written == {"pool": "default", "kind": "user", "detail": offered.detail}
     save_isolation(tmp_path / "missing" / "isolation.json", settings(), offered)
+
+
+def test_a_worker_without_root_says_what_its_sandboxes_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    _refuse(monkeypatch, None)
+    offered = offered_isolation(settings())
+    assert offered.kind == "sandbox" and "the machine's network" in offered.detail
+
+
+def test_a_worker_without_root_and_sandboxes_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    _refuse(monkeypatch, Rejected("sandbox_refused", "the kernel refuses", hint="sysctl " + "x" * 300))
+    offered = offered_isolation(settings())
+    assert offered.kind == "none" and "the kernel refuses" in offered.detail
+    assert len(offered.detail) <= 200, "the heartbeat allows no more"
+
+
+def _refuse(monkeypatch: pytest.MonkeyPatch, refusal: Rejected | None) -> None:
+    for module in ("worker.sandbox.sandboxing", "worker.machine.isolation"):
+        monkeypatch.setattr(f"{module}.refusal_of_sandboxes", lambda: refusal)

@@ -14,6 +14,7 @@ def main() -> int:
     """Return the command's exit code; everything that it left running is killed."""
     file, *command = sys.argv[1:]
     folder = Path.cwd()
+    isolation.become_subreaper()
     sandboxes = Sandboxes()
     sandbox = sandboxes.open("", SandboxSpec(**json.loads(Path(file).read_text())))
     pid = sandbox.fork()

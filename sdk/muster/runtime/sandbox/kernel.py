@@ -9,6 +9,7 @@ CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x02000000, 
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV = 0x1, 0x2, 0x4
+_CAPABILITY_VERSION = 0x20080522
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _MNT_DETACH = 442, -100, 0x8000, 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -78,6 +79,12 @@ def drop_capabilities() -> None:
             prctl(PR_CAPBSET_DROP, number)
         except OSError:
             return  # the kernel knows no more of them, or this process may not: then it has none to give
+
+
+def clear_capabilities() -> None:
+    """Give up all capabilities of this process. A change from root to another user does the same; in a user namespace there is none."""
+    header, nothing = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
+    _check(_libc.capset(header, nothing), "capabilities")
 
 
 def _pivot_root_number() -> int:

@@ -17,25 +17,60 @@ _LINKS = {
 }
 _READ_ONLY_PROC = ("sys", "irq", "bus", "fs", "sysrq-trigger")
 _HIDDEN_PROC = ("kcore", "keys", "timer_list", "latency_stats", "sched_debug", "kmsg", "acpi", "scsi")
-_HIDDEN_SYS = ("firmware", "kernel/debug", "kernel/security", "kernel/tracing", "fs/cgroup", "fs/bpf")
+_HIDDEN_SYS = (
+    "firmware",
+    "kernel/debug",
+    "kernel/security",
+    "kernel/tracing",
+    "kernel/config",
+    "fs/cgroup",
+    "fs/bpf",
+    "fs/fuse",
+    "fs/pstore",
+)
 _EMPTY = kernel.MS_NOSUID | kernel.MS_NODEV
 _NO_DEVICES = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
 
 
 def build_root(spec: SandboxSpec, place: str) -> None:
-    """Build the root at the folder `place`, and make it this mount namespace's. Needs new mount and PID namespaces, and root."""
+    """Build the root at the folder `place`, and make it this mount namespace's. Needs new mount and PID namespaces, and the capabilities of root in them."""
     os.umask(0o022)
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("sandbox", place, "tmpfs", _EMPTY, "mode=755,size=8m")
+    covers = []
     for source, target, mode in spec.mounts:
+        cover = _cover_of(target, spec)
+        if cover and cover not in covers:
+            _cover(place + cover)
+            covers.append(cover)
         _bind(source, place + target, is_read_only=mode != "rw")
     for path, text in spec.files.items():
         _write(Path(place + path), text)
     _make_dev(place, spec)
     _make_proc(place)
     _make_sys(place, is_own_network=bool(spec.network))
-    kernel.mount("none", place, None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | _EMPTY)
+    for empty in (*(place + cover for cover in covers), place):
+        kernel.mount("none", empty, None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | _EMPTY)
     kernel.change_root(place)
+
+
+def _cover_of(target: str, spec: SandboxSpec) -> str:
+    """Return the topmost folder on the way to a mount in a folder of the run, such as a worker's directory in its /tmp; empty: there is none."""
+    for _, above, mode in spec.mounts:
+        if mode == "rw" and target.startswith(f"{above}/"):
+            return f"{above}/{target.removeprefix(above).split('/')[1]}"
+    return ""
+
+
+def _cover(path: str) -> None:
+    """Mount an empty folder at a path in a folder of the run: there, the run could make links of the parents of mounts, or write to them."""
+    with suppress(FileExistsError):
+        Path(path).mkdir()
+    folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        kernel.mount("parents", f"/proc/self/fd/{folder}", "tmpfs", _EMPTY, "mode=755,size=1m")
+    finally:
+        os.close(folder)
 
 
 def _bind(source: str, target: str, *, is_read_only: bool) -> None:
@@ -116,7 +151,8 @@ def _make_sys(place: str, *, is_own_network: bool) -> None:
     if is_own_network:
         kernel.mount("sysfs", sys, "sysfs", _EMPTY | kernel.MS_NOEXEC | kernel.MS_RDONLY)
     else:
-        kernel.mount("/sys", sys, None, kernel.MS_BIND)
+        # A user namespace may show a folder only with the mounts that cover parts of it.
+        kernel.mount("/sys", sys, None, kernel.MS_BIND | kernel.MS_REC)
         kernel.restrict_mount(sys, kernel.MOUNT_ATTR_RDONLY | _NO_DEVICES)
     _hide(sys, _HIDDEN_SYS)
 
