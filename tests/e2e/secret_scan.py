@@ -1,6 +1,7 @@
 """Whatever a platform has written, for a search through all of it: files, command lines, objects, figures, rows, messages, cache."""
 
 import contextlib
+import os
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
@@ -49,7 +50,8 @@ async def everything(places: Places) -> AsyncIterator[tuple[str, bytes]]:
 def _files(home: Path) -> Iterator[tuple[str, bytes]]:
     """Logs, spans, settings, workers' folders, and the bus's own store; what the database and the store hold is asked of themselves."""
     elsewhere = (home / "data" / "postgres", home / "data" / "s3")
-    for path in home.rglob("*"):
+    # Unlike `rglob`, it passes over folders of runs that end meanwhile.
+    for path in (Path(folder, name) for folder, _, names in os.walk(home) for name in names):
         if path.is_file() and not any(path.is_relative_to(other) for other in elsewhere):
             with contextlib.suppress(FileNotFoundError):
                 yield f"file {path.relative_to(home)}", path.read_bytes()

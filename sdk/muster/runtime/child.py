@@ -24,6 +24,8 @@ from muster.runtime.sandbox.sandboxes import Sandbox, drop_to
 from muster.wire import EXIT_DISK_FULL, EXIT_NOT_PREPARED, Launch, is_disk_full, read_launch
 
 CANNOT_START = 126
+_REPLACED = frozenset({errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.ENXIO})
+"""Errors of an output file that the trial has replaced by a link, a folder or a pipe."""
 
 
 def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
@@ -38,7 +40,11 @@ def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
             sandbox.enter()
             isolation.set_limits(launch.limits, are_final=True)
             drop_to(sandbox.user)
-        _redirect(launch.stdout, launch.stderr)
+        try:
+            _redirect(launch.stdout, launch.stderr)
+        except OSError as error:
+            is_prepared = error.errno in _REPLACED
+            raise
         os.closerange(3, 1 << 20)
         if sandbox is not None:
             isolation.allow_debugging()
