@@ -56,18 +56,21 @@ class Training:
     """The one trial, asked by files and watched in the registry's tables."""
 
     def __init__(self, bench: Platform) -> None:
-        self._folder = bench.home / "checkpointing"
-        self._folder.mkdir()
+        self._bench = bench
         self._database = Database(bench)
         config: dict[str, JsonValue] = {
             "name": "checkpoint",
             "entrypoint": "python3 checkpointing.py",
-            "hyperparameters": {"folder": str(self._folder), "files": FILES, "file_mib": FILE_MIB},
+            "hyperparameters": {"folder": ".", "files": FILES, "file_mib": FILE_MIB},
             "searcher": {"name": "single", "metric": "loss"},
             "max_restarts": 0,
         }
         bench.client.experiments.create(config, bench.client.experiments.put_code(TRIALS))
         _await(lambda: len(self.steps()) > 100, "the training did not begin")
+
+    @property
+    def _folder(self) -> Path:
+        return self._bench.folders_of_runs("code")[0]
 
     def save(self, number: int) -> dict[str, float]:
         """Have the script save; return what it says of it, and when the worker had sent and the registry committed it."""
@@ -92,8 +95,8 @@ class Training:
 
     def steps(self) -> list[float]:
         """When each step so far was made."""
-        diary = self._folder / "steps"
-        return [float(line) for line in diary.read_text().splitlines()] if diary.exists() else []
+        diaries = self._bench.folders_of_runs("code/steps")
+        return [float(line) for diary in diaries for line in diary.read_text().splitlines()]
 
     def close(self) -> None:
         """Let go of the database."""

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 
 from pydantic import JsonValue
@@ -59,26 +58,25 @@ def measure(report: Report) -> Figures:
 
 
 def _train(bench: Platform) -> list[DiaryStep]:
-    diary = bench.home / "diary"
-    diary.touch()
     code = bench.client.experiments.put_code(TRIALS)
     resized: dict[str, JsonValue] = {
         "name": "elastic",
         "entrypoint": "python3 resized.py",
-        "hyperparameters": {"diary": str(diary), "sample_s": SAMPLE_S},
+        "hyperparameters": {"diary": "diary", "sample_s": SAMPLE_S},
         "searcher": {"name": "single", "metric": "loss"},
         "resources": {"slots_per_trial": {"min": 1, "max": 2}},
         "max_restarts": 0,
     }
     training = bench.client.experiments.create(resized, code)
-    _settled(diary, 2)
+    _settled(bench, 2)
     for _ in range(CYCLES):
         other = _other(bench, code)
-        _settled(diary, 1)
+        _settled(bench, 1)
         bench.client.experiments.kill(other.number)
-        _settled(diary, 2)
+        _settled(bench, 2)
+    steps = _steps(bench)
     bench.client.experiments.kill(training.number)
-    return _steps(diary)
+    return steps
 
 
 def _other(bench: Platform, code: str) -> ExperimentDetail:
@@ -92,11 +90,11 @@ def _other(bench: Platform, code: str) -> ExperimentDetail:
     return bench.client.experiments.create(config, code)
 
 
-def _settled(diary: Path, ranks: int) -> None:
+def _settled(bench: Platform, ranks: int) -> None:
     """Wait until the training has made some steps in a row with so many ranks."""
 
     def has() -> bool:
-        newest = _steps(diary)[-SETTLED_STEPS:]
+        newest = _steps(bench)[-SETTLED_STEPS:]
         return len(newest) == SETTLED_STEPS and all(step.ranks == ranks for step in newest)
 
     _await(has, f"{ranks} ranks")
@@ -110,9 +108,13 @@ def _await(has: Callable[[], bool], what: str) -> None:
         time.sleep(LOOK_S)
 
 
-def _steps(diary: Path) -> list[DiaryStep]:
-    rows = (line.split() for line in diary.read_text().splitlines())
-    return [DiaryStep(float(w[0]), int(w[1]), int(w[2]), int(w[3]), float(w[4])) for w in rows if len(w) == 5]
+def _steps(bench: Platform) -> list[DiaryStep]:
+    diaries = bench.folders_of_runs("code/diary")
+    rows = (line.split() for diary in diaries for line in diary.read_text().splitlines())
+    steps = [
+        DiaryStep(float(w[0]), int(w[1]), int(w[2]), int(w[3]), float(w[4])) for w in rows if len(w) == 5
+    ]
+    return sorted(steps, key=lambda step: step.at)
 
 
 def _pauses(steps: list[DiaryStep]) -> list[float]:

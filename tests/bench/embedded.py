@@ -41,6 +41,10 @@ class Platform:
         server = PostgresServer(Home(self.home))
         return server.url("postgres", server.password, "muster")
 
+    def folders_of_runs(self, name: str) -> list[Path]:
+        """The folders of this name in the folders of the runs that the workers hold now: a script sees no other folder of the machine."""
+        return list((self.home / "workers").glob(f"*/runs/*/{name}"))
+
     def until_completed(self, experiment: UUID, look_s: float, timeout_s: float) -> ExperimentDetail:
         """Wait for its end; raises SystemExit where it is another one, or late: then with what its trials say, as all else goes with the folder."""
         end = time.monotonic() + timeout_s

@@ -14,6 +14,7 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import cycle, islice
@@ -26,6 +27,7 @@ from muster.client.models import ExperimentDetail
 from tests.bench.embedded import TRIALS, Database, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.kept import OPTIONS, Outcome, play_parts
+from tests.support.processes import number_outside
 
 KINDS = ("daemon", "rank", "worker")
 KILLS = 50
@@ -45,6 +47,7 @@ class DiaryLine:
     """One line of the diary."""
 
     at: float
+    run: str
     pid: int
     start: int
     number: int
@@ -75,12 +78,11 @@ class Training:
     def __init__(self, bench: Platform) -> None:
         self._bench = bench
         self._database = Database(bench)
-        self._diary = bench.home / "diary"
-        self._diary.touch()
+        self._lines: dict[str, dict[str, None]] = {}
         config = {
             "name": "recovery",
             "entrypoint": "python3 recovering.py",
-            "hyperparameters": {"diary": str(self._diary), "step_s": STEP_S},
+            "hyperparameters": {"diary": "diary", "step_s": STEP_S},
             "checkpoint_policy": "none",
             "min_checkpoint_period": {"batches": STEPS_BETWEEN},
             "searcher": {"name": "single", "metric": "loss"},
@@ -91,9 +93,22 @@ class Training:
 
     def steps(self) -> list[DiaryLine]:
         """All steps so far, in order."""
-        lines = self._diary.read_text().splitlines()
-        rows = [line.split() for line in lines if line.count(" ") == 3]
-        return [DiaryLine(float(at), int(pid), int(start), int(number)) for at, pid, start, number in rows]
+        for diary in self._bench.folders_of_runs("code/diary"):
+            with suppress(OSError):
+                lines = diary.read_text().splitlines()
+                # A run's folder goes with it, so what it held is kept here.
+                self._lines.setdefault(str(diary.parents[1]), {}).update(dict.fromkeys(lines))
+        rows = [
+            (run, *line.split())
+            for run, lines in self._lines.items()
+            for line in lines
+            if line.count(" ") == 3
+        ]
+        found = [
+            DiaryLine(float(at), run, int(pid), int(start), int(number))
+            for run, at, pid, start, number in rows
+        ]
+        return sorted(found, key=lambda line: line.at)
 
     def last(self) -> DiaryLine:
         """The newest step."""
@@ -112,10 +127,9 @@ class Training:
                 raise SystemExit(f"the training did not go on: {now.state}, {now.reason}")
             time.sleep(LOOK_S)
 
-    def worker_of(self, pid: int) -> Path:
+    def worker_of(self, line: DiaryLine) -> Path:
         """The folder of the worker that holds a rank."""
-        parent = psutil.Process(pid).ppid()
-        return next(lock.parents[1] for lock in self._locks("parent/parent.lock") if _pid_in(lock) == parent)
+        return Path(line.run).parents[1]
 
     def daemon_of(self, worker: Path) -> int:
         return _pid_in(worker / "daemon.lock")
@@ -166,9 +180,9 @@ def _kill(training: Training, report: Report, kill: Kill) -> Outcome:
     training.until(lambda: training.last().at > began.at + SETTLED_S and training.stands())
     time.sleep(random.Random(f"7 {kill}").random() * STEP_S * STEPS_BETWEEN)
     last = training.last()
-    worker = training.worker_of(last.pid)
+    worker = training.worker_of(last)
     pids = {
-        "rank": lambda: [last.pid],
+        "rank": lambda: [number_outside(Path(last.run), last.pid)],
         "daemon": lambda: [training.daemon_of(worker)],
         "worker": lambda: training.all_of(worker),
     }[kill.kind]()
@@ -178,16 +192,16 @@ def _kill(training: Training, report: Report, kill: Kill) -> Outcome:
     if kill.kind == "daemon":
         recovery = Recovery(_stored_after(killed_at, training), 0)
     else:
-        recovery = _next_process(killed_at, last.pid, training)
+        recovery = _next_process(killed_at, last.run, training)
     report.say(f"{kill.kind}: {recovery.seconds:.2f} s, {recovery.steps_again} steps again")
     return asdict(recovery)
 
 
-def _next_process(killed_at: float, pid: int, training: Training) -> Recovery:
-    training.until(lambda: training.last().pid != pid)
+def _next_process(killed_at: float, run: str, training: Training) -> Recovery:
+    training.until(lambda: training.last().run != run)
     steps = training.steps()
-    first = next(step for step in steps if step.pid != pid and step.at > killed_at)
-    before = max(step.number for step in steps if step.pid == pid)
+    first = next(step for step in steps if step.run != run and step.at > killed_at)
+    before = max(step.number for step in steps if step.run == run)
     return Recovery(first.at - killed_at, before - first.start)
 
 

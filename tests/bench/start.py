@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from uuid import UUID
 
 from pydantic import JsonValue
 
@@ -50,11 +51,9 @@ class Starts:
     def start(self, entrypoint: str, ranks: int) -> Start:
         """Have a trial start and end."""
         self._number += 1
-        diary = self._bench.home / f"starting-{self._number}"
         config: dict[str, JsonValue] = {
             "name": "start",
             "entrypoint": entrypoint,
-            "hyperparameters": {"diary": str(diary)},
             "searcher": {"name": "single", "metric": "loss"},
             "resources": {"slots_per_trial": ranks},
             "max_restarts": 0,
@@ -63,7 +62,19 @@ class Starts:
         self._bench.until_completed(made.id, LOOK_S, TIMEOUT_S)
         time.sleep(SETTLED_S)
         granted = self._database.value(GRANTED, made.id).timestamp()
-        return _start_from(granted, diary, ranks)
+        return _start_from(granted, self._lines(made.id, ranks))
+
+    def _lines(self, experiment: UUID, ranks: int) -> list[str]:
+        """What the ranks printed, once the registry has it."""
+        (trial,) = self._bench.client.trials.list(experiment)
+        end = time.monotonic() + TIMEOUT_S
+        while True:
+            lines = [line.text for line in self._bench.client.trials.logs(trial.id) if "began" in line.text]
+            if len(lines) == ranks:
+                return lines
+            if time.monotonic() > end:
+                raise SystemExit(f"{len(lines)} of {ranks} ranks printed how they started")
+            time.sleep(LOOK_S)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -115,13 +126,11 @@ def _run_horovod(diary: Path) -> float:
     command = [str(program), "-np", "2", sys.executable, "starting.py"]
     began = time.time()
     subprocess.run(command, cwd=TRIALS, env=environment, capture_output=True, timeout=120, check=True)
-    return _start_from(began, diary, 2).reduced_ms
+    return _start_from(began, diary.read_text().splitlines()).reduced_ms
 
 
-def _start_from(granted: float, diary: Path, ranks: int) -> Start:
-    lines = [json.loads(line) for line in diary.read_text().splitlines()]
-    if len(lines) != ranks:
-        raise SystemExit(f"{len(lines)} of {ranks} ranks wrote down how they started")
+def _start_from(granted: float, printed: list[str]) -> Start:
+    lines = [json.loads(line) for line in printed]
     latest = {name: (max(line[name] for line in lines) - granted) * 1000 for name in lines[0]}
     return Start(latest["began"], latest["imported"], latest["joined"], latest["reduced"])
 
