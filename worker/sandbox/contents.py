@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import muster
 from muster import wire
 from shared.ids import RunId
 from worker.paths import RunPaths
@@ -130,7 +129,7 @@ def _python() -> tuple[str, ...]:
         *site.getsitepackages(),
         *sys.path,
         # An editable installation is found by a hook, not by a folder of `sys.path`.
-        *muster.__path__,
+        *(str(Path(folder).parent) for folder in wire.__path__),
     )
     return tuple(folder for folder in folders if folder and folder != "/" and Path(folder).is_dir())
 
