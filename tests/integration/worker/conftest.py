@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 
 from tests.integration.servers import Servers
+from tests.integration.worker import executors
 from tests.integration.worker.daemon import TO_EXCHANGE, WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.metadata import Metadata
@@ -34,6 +35,17 @@ def daemons(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Itera
     yield make
     for daemon in made:
         daemon.clear_away()
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param("process"), pytest.param("container", marks=executors.need_podman)]
+)
+async def executor(
+    request: pytest.FixtureRequest, platform: FakePlatform
+) -> AsyncIterator[executors.Executor]:
+    """Each executor, one after the other."""
+    async with executors.opened(request.param, platform) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

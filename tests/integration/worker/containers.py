@@ -4,11 +4,15 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.oci import Registry
+
+SITE = Path(sysconfig.get_paths()["purelib"])
+"""The packages of this Python, which runs may mount."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Podman:
         return {
             "MUSTER_WORKER__CONTAINER_ENGINE": " ".join(self.words),
             "MUSTER_CONTAINERS__REGISTRIES": json.dumps([self.registry.address]),
+            "MUSTER_CONTAINERS__BIND_MOUNTS": json.dumps([str(SITE)]),
             "CONTAINERS_REGISTRIES_CONF": str(self.root / "registries.conf"),
         }
 

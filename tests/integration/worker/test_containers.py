@@ -1,10 +1,5 @@
 """Runs in containers, with a real engine: each has its image, its own processes and files, and nothing else of the machine."""
 
-import json
-import os
-import shutil
-import sys
-import sysconfig
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -16,62 +11,40 @@ import pytest
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.trial_specs import GangMember, Signal
 from tests.integration.worker.conftest import heard
-from tests.integration.worker.containers import Podman, start_podman
-from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
+from tests.integration.worker.containers import SITE, Podman
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.executors import need_podman, opened, with_torch
 from tests.integration.worker.fakes import FakePlatform
-from tests.integration.worker.support import begin_gang, code_in, state_of
-from tests.integration.worker.test_resize import RANGE, SCRIPT as ELASTIC, form, formed, sizes
+from tests.integration.worker.support import code_in, state_of
 from tests.integration.worker.test_runs import ENDLESS, TRAIN
 from tests.support.oci import Registry, layer_of, python_layer
 from tests.support.waiting import eventually
 
-LIMITS = {
-    "MUSTER_CONTAINERS__BIND_MOUNTS": json.dumps([sysconfig.get_paths()["purelib"]]),
-    "MUSTER_WORKER__SLOT_MEMORY_BYTES": str(400 * 2**20),
-    "MUSTER_WORKER__SLOT_PROCESSES": "60",
-}
 ONE = (GangMember(worker="w1", slots=1),)
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("CI") != "true" and (os.geteuid() != 0 or not shutil.which("podman")),
-    reason="needs root and podman",
-)
-
-
-SITE = Path(sysconfig.get_paths()["purelib"])
-WITH_SITE = {"bind_mounts": [{"host_path": str(SITE), "container_path": "/site"}]}
-PACKAGES = f"usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
-
-
-def with_torch(version: str) -> bytes:
-    """A layer that says that torch is installed; its files are mounted."""
-    return layer_of({f"{PACKAGES}/torch-{version}.dist-info/METADATA": f"Name: torch\nVersion: {version}\n"})
+pytestmark = need_podman
 
 
 @pytest.fixture(scope="module")
-async def registry() -> AsyncIterator[Registry]:
-    running = Registry()
-    await running.start()
-    running.add("team/python:1", {"FROM_IMAGE": "yes"})
-    running.add("team/torch:1", {"PYTHONPATH": "/site"}, (python_layer(), with_torch(version("torch"))))
-    running.add("team/other-torch:1", {}, (python_layer(), with_torch("1.0")))
-    running.add("team/shell:1", {}, (layer_of({"bin/nothing": "#!/bin/sh\n"}),))
+async def podman(platform: FakePlatform) -> AsyncIterator[Podman]:
+    async with opened("container", platform) as executor:
+        assert executor.podman is not None
+        yield executor.podman
+
+
+@pytest.fixture(scope="module")
+def registry(podman: Podman) -> Registry:
     old = "#!/bin/sh\necho '{\"python\": [3, 9]}'\n"
-    running.add("team/old:1", {"PATH": "/old:/usr/bin"}, (python_layer(), layer_of({"old/python3": old})))
-    yield running
-    await running.stop()
-
-
-@pytest.fixture(scope="module")
-async def podman(registry: Registry) -> AsyncIterator[Podman]:
-    made = start_podman(registry)
-    yield made
-    made.clear_away()
+    registry = podman.registry
+    registry.add("team/other-torch:1", {}, (python_layer(), with_torch("1.0")))
+    registry.add("team/shell:1", {}, (layer_of({"bin/nothing": "#!/bin/sh\n"}),))
+    registry.add("team/old:1", {"PATH": "/old:/usr/bin"}, (python_layer(), layer_of({"old/python3": old})))
+    return registry
 
 
 @pytest.fixture(scope="module")
 async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon], podman: Podman) -> Daemon:
-    return await heard(platform, daemons("w1"), **podman.settings, **LIMITS)
+    return await heard(platform, daemons("w1"), **podman.settings)
 
 
 def in_container(
@@ -91,47 +64,6 @@ def in_container(
 async def ended(platform: FakePlatform, run: DesiredAllocation, worker: str = "w1") -> Any:
     await eventually(lambda: state_of(platform, run, worker) == "exited")
     return platform.of(worker, run)
-
-
-async def test_a_run_in_a_container_reports_everything_and_ends(
-    platform: FakePlatform, worker: Daemon, podman: Podman, registry: Registry, tmp_path: Path
-) -> None:
-    more = 'import os\nprint("image says", os.environ["FROM_IMAGE"], os.getuid() > 0, os.getpid())\n'
-    run = in_container(
-        platform, "contained", code_in(tmp_path, more + TRAIN), f"{registry.address}/team/python:1"
-    )
-    await platform.desire("w1", run)
-    found = await ended(platform, run)
-    assert (found.exit_code, found.fault, found.reason) == (0, None, None), platform.text(run)
-    assert (found.validations, found.checkpoints, found.step) == (4, 4, 40)
-    await eventually(lambda: len(platform.reports[run.run_id]) == 44 and len(platform.saved_of(run)) == 4)
-    await eventually(lambda: "image says yes True" in platform.text(run))
-    assert "hello from 0 0.1 mine" in platform.text(run)
-    await platform.desire("w1")
-    await eventually(lambda: platform.observed["w1"].drained)
-    assert not list((worker.directory / "runs").iterdir())
-    await eventually(lambda: podman.containers() == [])
-
-
-async def test_the_next_daemon_adopts_a_container_and_its_reports(
-    platform: FakePlatform, worker: Daemon, podman: Podman, registry: Registry, tmp_path: Path
-) -> None:
-    run = in_container(platform, "adopted", code_in(tmp_path, ENDLESS), f"{registry.address}/team/python:1")
-    await platform.desire("w1", run)
-    await eventually(lambda: len(platform.steps(run)) > 5)
-    (before,) = podman.containers()
-    worker.kill()
-    worker.start(**podman.settings, **LIMITS)
-    seen = len(platform.steps(run))
-    await eventually(lambda: len(platform.steps(run)) > seen + 5)
-    assert podman.containers() == [before]
-    steps = platform.steps(run)
-    assert steps == list(range(1, len(steps) + 1))
-    await platform.desire("w1", run.model_copy(update={"signal": Signal.STOP}))
-    found = await ended(platform, run)
-    assert (found.exit_code, found.acknowledged) == (0, Signal.STOP)
-    await platform.desire("w1")
-    await eventually(lambda: podman.containers() == [])
 
 
 async def test_a_run_that_is_killed_leaves_no_container_and_one_that_dies_ends_only_itself(
@@ -156,18 +88,6 @@ async def test_a_run_that_is_killed_leaves_no_container_and_one_that_dies_ends_o
     await eventually(lambda: podman.containers() == [])
 
 
-async def test_exit_codes_hooks_and_errors_are_those_of_the_script(
-    platform: FakePlatform, worker: Daemon, registry: Registry, tmp_path: Path
-) -> None:
-    folder = code_in(tmp_path, "print(open('hooked').read())\nraise SystemExit(5)\n")
-    (folder / "startup-hook.sh").write_text("echo the hook ran > hooked\n")
-    run = in_container(platform, "exits", folder, f"{registry.address}/team/python:1")
-    await platform.desire("w1", run)
-    found = await ended(platform, run)
-    assert (found.exit_code, found.fault) == (5, "user")
-    await eventually(lambda: "the hook ran" in platform.text(run))
-
-
 INSIDE = """
 import os, json, socket, subprocess
 def tried(what):
@@ -178,6 +98,7 @@ def tried(what):
 status = dict(line.split(":", 1) for line in open("/proc/self/status").read().splitlines())
 print("caps", status["CapEff"].strip(), status["CapBnd"].strip(), status["NoNewPrivs"].strip(), status["Seccomp"].strip())
 print("uid", os.getuid(), os.getgid(), os.getgroups())
+print("image", os.environ["FROM_IMAGE"])
 print("root", tried(lambda: open("/usr/x", "w")))
 print("sdk", tried(lambda: open("/opt/muster/muster/x", "w")))
 print("trial file", tried(lambda: open(os.environ["MUSTER_TRIAL"], "a")))
@@ -202,6 +123,7 @@ async def test_a_container_has_no_rights_and_sees_only_its_own_run(
     assert said["caps"] == "0000000000000000 0000000000000000 1 2"
     uid, gid, groups = said["uid"].split(" ")
     assert uid == gid != "0" and groups == f"[{gid}]"
+    assert said["image"] == "yes"
     assert "Read-only file system" in said["root"] and "Read-only file system" in said["sdk"]
     assert "Error" in said["trial"]
     assert said["runs"].startswith(f"['{run.run_id}'] own")
@@ -211,30 +133,6 @@ async def test_a_container_has_no_rights_and_sees_only_its_own_run(
     assert said["processes"].startswith("[1, ")
     assert said["tmp"] == "1"
     assert "Error" in said["disk"] and "PermissionError" in said["disk"]
-
-
-async def test_memory_and_processes_of_a_container_are_limited(
-    platform: FakePlatform, worker: Daemon, registry: Registry, tmp_path: Path
-) -> None:
-    image = f"{registry.address}/team/python:1"
-    greedy = in_container(
-        platform, "greedy", code_in(tmp_path, "x = bytearray(2**30)\nprint('had it')\n"), image
-    )
-    forks = """
-import subprocess
-started = []
-try:
-    while len(started) < 500:
-        started.append(subprocess.Popen(["/bin/sleep", "600"]))
-except OSError as error:
-    print("stopped after", len(started) < 60, error)
-"""
-    bomb = in_container(platform, "bomb", code_in(tmp_path, forks), image)
-    await platform.desire("w1", greedy, bomb)
-    found = await ended(platform, greedy)
-    assert found.exit_code == -9 and "had it" not in platform.text(greedy)
-    await ended(platform, bomb)
-    await eventually(lambda: "stopped after True" in platform.text(bomb))
 
 
 @pytest.mark.parametrize(
@@ -354,97 +252,3 @@ async def test_a_private_image_is_for_those_who_have_its_password(
     assert "could not be pulled" in ((await ended(platform, other)).reason or "")
     assert "inside" not in platform.text(other)
     del registry.passwords["secret/model"]
-
-
-HANGS = """
-import muster, threading
-trial = muster.trial()
-def wait_for_nobody():
-    threading.Event().wait()
-for step in range(1, 8):
-    trial.report(step, loss=1.0)
-x = sum(n * n for n in range(3_000_000))
-wait_for_nobody()
-"""
-
-
-async def test_a_run_in_a_container_is_profiled_and_ended_when_it_hangs(
-    platform: FakePlatform, worker: Daemon, registry: Registry, tmp_path: Path
-) -> None:
-    """Both look at its processes from outside, by their pids on the machine."""
-    image = f"{registry.address}/team/python:1"
-    more: dict[str, Any] = {"hang_timeout_s": 2.0, "start_timeout_s": 4.0, "profiling": {"enabled": True}}
-    run = in_container(platform, "contained-hang", code_in(tmp_path, HANGS), image, **more)
-    await platform.desire("w1", run)
-    found = await ended(platform, run)
-    assert found.fault == "user" and "the trial hangs" in (found.reason or "")
-    await eventually(lambda: "in wait_for_nobody" in platform.text(run))
-    await eventually(lambda: any(one.group == "system" for one in platform.profiles[run.run_id]))
-    used = [one.values for one in platform.profiles[run.run_id] if one.group == "system"]
-    assert all(values["memory_bytes"] > 2**20 and values["processes"] >= 1 for values in used)
-
-
-EXCHANGE = """
-import muster, torch, horovod.torch as hvd
-trial = muster.trial()
-total = hvd.allreduce(torch.tensor([float(trial.rank + 1)]), op=hvd.Sum)
-if trial.rank == 0:
-    trial.validate(1, loss=float(total))
-print("rank", trial.rank, "has", float(total), "with", hvd.__file__)
-"""
-
-
-@pytest.fixture(scope="module")
-async def two_workers(platform: FakePlatform, daemons: Callable[[str], Daemon], podman: Podman) -> None:
-    """Workers w2 and w3, whose containers have the memory that torch needs."""
-    for name in ("w2", "w3"):
-        limits = LIMITS | {"MUSTER_WORKER__SLOT_MEMORY_BYTES": str(2**31)}
-        await heard(platform, daemons(name), **podman.settings, **limits, **TO_EXCHANGE)
-
-
-async def test_a_gang_over_two_workers_trains_in_containers_with_the_workers_horovod(
-    platform: FakePlatform,
-    two_workers: None,
-    registry: Registry,
-    tmp_path: Path,
-) -> None:
-    members = (GangMember(worker="w2", slots=1), GangMember(worker="w3", slots=1))
-    run = in_container(
-        platform,
-        "gang",
-        code_in(tmp_path, EXCHANGE),
-        f"{registry.address}/team/torch:1",
-        members,
-        container=WITH_SITE,
-    )
-    await begin_gang(platform, run)
-    for name in ("w2", "w3"):
-        found = await ended(platform, run, name)
-        assert found.exit_code == 0, platform.text(run)
-    await eventually(lambda: platform.text(run).count("has 3.0 with /opt/muster/horovod/") == 2)
-
-
-async def test_a_run_in_containers_grows_and_shrinks_while_it_trains(
-    platform: FakePlatform, two_workers: None, registry: Registry, tmp_path: Path
-) -> None:
-    one, two = GangMember(worker="w2", slots=1), GangMember(worker="w3", slots=1)
-    run = in_container(
-        platform,
-        "contained-elastic",
-        code_in(tmp_path, ELASTIC),
-        f"{registry.address}/team/torch:1",
-        (one,),
-        container=WITH_SITE,
-        **RANGE,
-    )
-    await platform.desire("w2", run)
-    await eventually(lambda: len(sizes(platform, run)) > 5)
-    await form(platform, formed(run, 2, one, two), ("w2", "w3"))
-    await eventually(lambda: sizes(platform, run)[-1] == 2)
-    alone = await form(platform, formed(run, 3, one), ("w2", "w3"))
-    await eventually(lambda: sizes(platform, run)[-1] == 1)
-    assert (await ended(platform, run, "w3")).exit_code == 0
-    await platform.desire("w2", alone.model_copy(update={"signal": Signal.PAUSE}))
-    assert (await ended(platform, run, "w2")).exit_code == 0, platform.text(run)
-    steps = platform.steps(run)
-    assert steps == list(range(1, len(steps) + 1))

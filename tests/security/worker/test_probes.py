@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.messages.trial_specs import GangMember
+from tests.integration.worker import executors
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import state_of
@@ -27,6 +27,13 @@ NETWORK_PROBES = {
     "connect to the cloud's metadata service",
     "connect to the metadata service by IPv6",
 }
+OWN_PARENT = {
+    "leave by the root of process 1",
+    "read the environment of process 1",
+    "trace process 1",
+    "read the memory of process 1 by system call",
+}
+"""Process 1 of a container is the run's own warm parent: it has no more rights, files or secrets than the run."""
 _IPC_CREATE = 0o1000
 NEIGHBOUR = """
 import muster, time
@@ -39,22 +46,34 @@ time.sleep(1000.37)
 """
 
 
-@pytest.fixture(scope="module", params=["root", "rootless"])
+@pytest.fixture(
+    scope="module", params=["root", "rootless", pytest.param("container", marks=executors.need_podman)]
+)
+async def executor(
+    request: pytest.FixtureRequest, platform: FakePlatform
+) -> AsyncIterator[executors.Executor]:
+    """Sandboxes of processes with root and without, and containers."""
+    async with executors.opened(request.param, platform) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
 async def limited(
-    request: pytest.FixtureRequest, platform: FakePlatform, daemons: Callable[[str], Daemon]
+    executor: executors.Executor, platform: FakePlatform, daemons: Callable[[str], Daemon]
 ) -> AsyncIterator[Daemon]:
     """A worker whose runs have small limits, so that a probe reaches them soon."""
-    daemon = daemons(f"h-{request.param}")
-    if request.param == "rootless":
+    daemon = daemons(executor.worker(1))
+    if executor.name == "rootless":
         daemon.become_unprivileged()
-    daemon.start(
-        MUSTER_WORKER__SLOTS="2",
-        MUSTER_WORKER__NETWORK="private" if request.param == "root" else "auto",
-        MUSTER_WORKER__SLOT_MEMORY_BYTES=str(MEMORY_BYTES),
-        MUSTER_WORKER__SLOT_PROCESSES=str(PROCESSES),
-        MUSTER_WORKER__RUN_BYTES=str(RUN_BYTES),
-        MUSTER_WORKER__SHM_BYTES=str(SHM_BYTES),
-    )
+    limits = {
+        "MUSTER_WORKER__SLOTS": "2",
+        "MUSTER_WORKER__NETWORK": "auto" if executor.name == "rootless" else "private",
+        "MUSTER_WORKER__SLOT_MEMORY_BYTES": str(MEMORY_BYTES),
+        "MUSTER_WORKER__SLOT_PROCESSES": str(PROCESSES),
+        "MUSTER_WORKER__RUN_BYTES": str(RUN_BYTES),
+        "MUSTER_WORKER__SHM_BYTES": str(SHM_BYTES),
+    }
+    daemon.start(**executor.settings, **limits)
     await eventually(lambda: daemon.name in platform.observed)
     assert platform.observed[daemon.name].isolation == "sandbox"
     yield daemon
@@ -106,15 +125,20 @@ def targets(tmp_path: Path) -> Iterator[dict[str, object]]:
 
 
 async def test_a_trial_reaches_nothing_outside_its_sandbox(
-    platform: FakePlatform, limited: Daemon, targets: dict[str, object], tmp_path: Path
+    executor: executors.Executor,
+    platform: FakePlatform,
+    limited: Daemon,
+    targets: dict[str, object],
+    tmp_path: Path,
 ) -> None:
     near, hostile = tmp_path / "near", tmp_path / "hostile"
     for folder in (near, hostile):
         folder.mkdir()
     (near / "train.py").write_text(NEIGHBOUR)
     shutil.copy(Path(__file__).with_name("probes.py"), hostile / "train.py")
-    name, one = limited.name, (GangMember(worker=limited.name, slots=1),)
-    neighbour = platform.allocation(f"near-{name}", platform.add_code(near), one)
+    name = limited.name
+    sized = {"container": {"shm_bytes": SHM_BYTES}} if executor.podman else {}
+    neighbour = executor.run("neighbour", near, spec=sized)
     await platform.desire(name, neighbour)
     await eventually(lambda: bool(platform.steps(neighbour)))
     other = limited.directory / "runs" / str(neighbour.run_id)
@@ -129,9 +153,9 @@ async def test_a_trial_reaches_nothing_outside_its_sandbox(
         "shm_bytes": SHM_BYTES,
         "run_bytes": RUN_BYTES,
     }
-    attacker = platform.allocation(
-        f"hostile-{name}", platform.add_code(hostile), one, spec={"hyperparameters": given}
-    )
+    # Who traces its own warm parent in a container stops it: the worker then ends the run as one that hangs.
+    soon = {"hang_timeout_s": 10.0, "start_timeout_s": 60.0}
+    attacker = executor.run("hostile", hostile, spec={"hyperparameters": given} | sized | soon)
     await platform.desire(name, neighbour, attacker)
     await eventually(lambda: state_of(platform, attacker, name) == "exited", timeout_s=120)
     await eventually(lambda: bool(platform.text(attacker)))
@@ -140,7 +164,7 @@ async def test_a_trial_reaches_nothing_outside_its_sandbox(
     assert "escape-test" in text
     lines = [line for line in text.splitlines() if "probe: " in line]
     # Without root, runs have the machine's network, as the worker reports.
-    allowed = NETWORK_PROBES if limited.before else set()
+    allowed = NETWORK_PROBES if limited.before else OWN_PARENT if executor.podman else set()
     reached = {line.partition("probe: ")[2].partition(":")[0] for line in lines if "REACHED" in line}
     assert reached <= allowed
     assert len(lines) >= LEAST_PROBES, text
@@ -153,7 +177,7 @@ async def test_a_trial_reaches_nothing_outside_its_sandbox(
 
 
 async def test_everything_of_a_run_ends_with_it(
-    platform: FakePlatform, limited: Daemon, tmp_path: Path
+    executor: executors.Executor, platform: FakePlatform, limited: Daemon, tmp_path: Path
 ) -> None:
     (tmp_path / "train.py").write_text("""
 import muster, os, signal, subprocess
@@ -165,11 +189,10 @@ for _ in range(3):
             os._exit(0)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
-        os.execvp("sleep", ["sleep", "1000.99"])
+        os.execvp("/bin/sleep", ["sleep", "1000.99"])
 trial.report(1, loss=1.0)
 """)
-    name, one = limited.name, (GangMember(worker=limited.name, slots=1),)
-    run = platform.allocation(f"daemons-{name}", platform.add_code(tmp_path), one)
+    name, run = limited.name, executor.run("daemons", tmp_path)
     await platform.desire(name, run)
     await eventually(lambda: state_of(platform, run, name) == "exited")
     await platform.desire(name)
