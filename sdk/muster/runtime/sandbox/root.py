@@ -1,5 +1,6 @@
 """Builds the root of a sandbox: an empty, read-only file system with the folders of `SandboxSpec.mounts` at their usual paths."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -28,6 +29,7 @@ def build_root(spec: SandboxSpec, place: str) -> None:
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("sandbox", place, "tmpfs", _EMPTY, "mode=755,size=8m")
     for source, target, mode in spec.mounts:
+        _check_inside(place, target)
         _bind(source, place + target, is_read_only=mode != "rw")
     for path, text in spec.files.items():
         _write(Path(place + path), text)
@@ -36,6 +38,13 @@ def build_root(spec: SandboxSpec, place: str) -> None:
     _make_sys(place, is_own_network=bool(spec.network))
     kernel.mount("none", place, None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | _EMPTY)
     kernel.change_root(place)
+
+
+def _check_inside(place: str, target: str) -> None:
+    """Check that no link leads out: a target may be below a writable folder, in which earlier processes of the run could make links."""
+    root = os.path.realpath(place)
+    if not os.path.realpath(place + target).startswith(f"{root}/"):
+        raise OSError(errno.ELOOP, "leads out of the sandbox", target)
 
 
 def _bind(source: str, target: str, *, is_read_only: bool) -> None:
