@@ -29,6 +29,17 @@ class RunPaths:
         return self.root / "unsent.frames"
 
     @property
+    def handed_over(self) -> Path:
+        """Exists once processes of the run may have started: from then on the worker writes nothing by path to what the run owns."""
+        return self.root / "handed-over"
+
+    def is_handed_over(self, user: int | None) -> bool:
+        """Whether processes of the run may have started. Daemons without the file gave `unsent` to the run's user last."""
+        return self.handed_over.exists() or (
+            user is not None and self.unsent.exists() and self.unsent.lstat().st_uid == user
+        )
+
+    @property
     def code(self) -> Path:
         return self.root / "code"
 

@@ -25,7 +25,7 @@ from worker.environments.install_command import Step, StepResult, run_step
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
 from worker.sandbox.sandboxing import Sandboxing
-from worker.sandbox.trial_files import remove_tree
+from worker.sandbox.trial_files import TrialFile, remove_tree
 
 PROGRESS_EVERY_S = 60.0
 """How often a waiting run logs pip's progress."""
@@ -60,9 +60,9 @@ class EnvironmentRequest:
         Raises:
             Rejected: The file is missing, is not text, or installs something that cannot be shared.
         """
-        path = self.code / self.requirements
         try:
-            text = path.read_text(encoding="utf-8")
+            with TrialFile(self.code, self.requirements).open() as file:
+                text = file.read().decode()
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise Rejected(
@@ -77,6 +77,15 @@ class EnvironmentRequest:
                 hint="list the directory without -e, or import it from the experiment's code",
             )
         return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The folder of an environment in creation, and the user that installs it. The user owns the folder: nothing in it is read as the
+    worker's own."""
+
+    folder: Path
+    builder: Account | None
 
 
 @dataclass(slots=True)
@@ -175,11 +184,11 @@ class Environments:
 
     async def _build(self, name: str, request: EnvironmentRequest, note: LogLine) -> None:
         folder = self._root / name
-        await asyncio.to_thread(self._begin, folder)
+        place = await asyncio.to_thread(self._begin, folder)
         python = self.interpreter(name)
         try:
             await self._run(
-                folder, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], request, note
+                place, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], request, note
             )
             (folder / _site_packages() / "worker.pth").write_text(_base_pth())
             (folder / _CONSTRAINTS).write_text(_constraints())
@@ -194,16 +203,16 @@ class Environments:
                 "-r",
                 request.requirements,
             ]
-            await self._run(folder, [*install, *options], request, note)
+            await self._run(place, [*install, *options], request, note)
             await asyncio.to_thread(self._finish, folder)
-            await self._check(folder, request, note)
+            await self._check(place, request, note)
             (folder / _READY).touch()
         except BaseException:
             await asyncio.to_thread(remove_tree, folder)
             raise
         _log.info("created an environment", name=name)
 
-    def _begin(self, folder: Path) -> None:
+    def _begin(self, folder: Path) -> _Place:
         self._make_room()
         remove_tree(folder)
         for made in (folder, folder / _TEMPORARY):
@@ -211,6 +220,7 @@ class Environments:
         if (account := self._builder_of(folder)) is not None:
             for made in (folder, folder / _TEMPORARY):
                 os.chown(made, account.user, account.group)
+        return _Place(folder, account)
 
     def _finish(self, folder: Path) -> None:
         """Make it read-only: runs of the same user must not change it for each other."""
@@ -228,41 +238,42 @@ class Environments:
             remove_tree(ready.parent)
 
     async def _run(
-        self, folder: Path, command: list[str], request: EnvironmentRequest, note: LogLine
+        self, place: _Place, command: list[str], request: EnvironmentRequest, note: LogLine
     ) -> None:
         """Run an installation step as the trials' user: installed packages may execute code."""
-        ended = await self._run_step(folder, command, request, note)
+        ended = await self._run_step(place, command, request, note)
         if ended.over:
             raise _failed(request, f"could not be installed: pip was stopped, {ended.over}")
         if ended.code:
             conflict = find_conflict(ended.output, request.requirements, load_constraints())
             raise conflict or _failed(request, f"could not be installed: {_error_summary(ended.output)}")
 
-    async def _check(self, folder: Path, request: EnvironmentRequest, note: LogLine) -> None:
+    async def _check(self, place: _Place, request: EnvironmentRequest, note: LogLine) -> None:
         """Import the modules that every trial needs: if an installed package breaks them, no trial would ever start."""
-        command = [self.interpreter(folder.name), "-I", "-c", _CHECK, self._warm]
-        ended = await self._run_step(folder, command, request, note)
+        command = [self.interpreter(place.folder.name), "-I", "-c", _CHECK, self._warm]
+        ended = await self._run_step(place, command, request, note)
         if ended.over or ended.code:
             last = ended.output.strip().rpartition("\n")[2]
             detail = ended.over or last or f"Python ended with code {ended.code}"
             raise _failed(request, f"installs packages that prevent trials from starting: {detail}")
 
     async def _run_step(
-        self, folder: Path, command: list[str], request: EnvironmentRequest, note: LogLine
+        self, place: _Place, command: list[str], request: EnvironmentRequest, note: LogLine
     ) -> StepResult:
+        folder = place.folder
         environment = {**self._variables, "HOME": str(folder), "TMPDIR": str(folder / _TEMPORARY)}
         if self._sandboxing is None:
             step = Step(command, request.code, environment, self._account)
             return await asyncio.to_thread(run_step, step, note)
-        with TemporaryDirectory(prefix=".sandbox-", dir=self._root) as place:
-            (Path(place) / "root").mkdir()
-            account = self._sandboxing.account_of(folder)
+        with TemporaryDirectory(prefix=".sandbox-", dir=self._root) as temporary:
+            (Path(temporary) / "root").mkdir()
+            assert place.builder is not None
             async with self._sandboxing.installation_network() as network:
                 spec = self._sandboxing.describe_installation(
-                    Path(place) / "root", account, folder, request.code, network
+                    Path(temporary) / "root", place.builder, folder, request.code, network
                 )
-                (Path(place) / "spec.json").write_text(json.dumps(asdict(spec)))
-                step = Step(command, request.code, environment, None, Path(place) / "spec.json")
+                (Path(temporary) / "spec.json").write_text(json.dumps(asdict(spec)))
+                step = Step(command, request.code, environment, None, Path(temporary) / "spec.json")
                 return await asyncio.to_thread(run_step, step, note)
 
     def _builder_of(self, folder: Path) -> Account | None:

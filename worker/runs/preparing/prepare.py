@@ -59,7 +59,9 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
     if not tools.machine.has_free_space(tools.min_free_bytes):
         raise wire.disk_full(tools.worker, tools.machine.disk)
     await context.secrets.load()
-    if spec.code_hash is not None:
+    # Processes of an earlier daemon's preparation may still run, and exchange what is written by path for links.
+    is_handed_over = paths.is_handed_over(context.account.user if context.account else None)
+    if spec.code_hash is not None and not is_handed_over:
         with context.phases.during("fetch_code"):
             await tools.code.copy(run_id, allocation.tenant, spec.code_hash, paths.code)
     if spec.requirements is not None:
@@ -74,11 +76,24 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
             image = await tools.images.get(request, context.tail.log)
             facts["image"] = image.digest
         context.stored = replace(context.stored, image=image)
+    if not is_handed_over:
+        await _write_files(context)
+    if context.machine.is_container:
+        networks = tools.machine.networks
+        make_folders(paths, context.account, networks.access(run_id).resolver if networks else "")
+    for path, value in context.secrets.files.items():
+        write_private_file(TrialFile(paths.home, path), value.encode(), context.account)
+    paths.handed_over.touch()
+
+
+async def _write_files(context: RunContext) -> None:
+    """Restore the checkpoint, write what the ranks read, and give the folders to the run's user."""
+    allocation, tools, paths = context.stored.allocation, context.tools, context.paths
     latest = None
-    if allocation.run_number > 1 or spec.start_checkpoint is not None:
+    if allocation.run_number > 1 or spec_of(allocation).start_checkpoint is not None:
         with context.phases.during("restore_checkpoint"):
             latest = await tools.checkpoints.restore(
-                run_id,
+                context.run.run_id,
                 allocation.tenant,
                 paths.latest,
                 is_gang=context.run.gang.assignment.members > 1,
@@ -91,8 +106,3 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
         make_timing_file(paths.watch, context.run.gang.assignment.ranks)
     if context.account is not None:
         context.account.own(paths)
-    if context.machine.is_container:
-        networks = tools.machine.networks
-        make_folders(paths, context.account, networks.access(run_id).resolver if networks else "")
-    for path, value in context.secrets.files.items():
-        write_private_file(TrialFile(paths.home, path), value.encode(), context.account)

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from muster.runtime import isolation
@@ -30,6 +31,9 @@ def main() -> int:
             os._exit(127)
     _, status = os.waitpid(pid, 0)
     sandboxes.end("")
+    # When init has ended, so has everything in the sandbox: the caller may walk over the folders by path.
+    with suppress(ChildProcessError):
+        os.waitpid(sandbox.init, 0)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
