@@ -34,9 +34,10 @@ class RunPaths:
         return self.root / "handed-over"
 
     def is_handed_over(self, user: int | None) -> bool:
-        """Whether processes of the run may have started. Daemons without the file gave `unsent` to the run's user last."""
+        """Whether processes of the run may have started. Daemons without the file gave `unsent` to the run's user last, if that is another one."""
+        is_other = user is not None and user != os.geteuid()
         return self.handed_over.exists() or (
-            user is not None and self.unsent.exists() and self.unsent.lstat().st_uid == user
+            is_other and self.unsent.exists() and self.unsent.lstat().st_uid == user
         )
 
     @property

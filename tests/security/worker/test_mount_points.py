@@ -48,4 +48,4 @@ def test_a_mount_point_is_never_made_outside_of_the_sandbox(tmp_path: Path) -> N
     (temporary / "platform").symlink_to(outside)
     again = start(tmp_path, temporary, inner)
     assert list(outside.iterdir()) == []
-    assert again.returncode != 0 and "leads out of the sandbox" in again.stderr
+    assert again.returncode != 0 and "Not a directory" in again.stderr
