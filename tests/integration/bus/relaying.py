@@ -82,7 +82,7 @@ class Service:
         settings = PostgresSettings(
             **{
                 f"{role}_url": self.environment[f"MUSTER_POSTGRES__{role.upper()}_URL"]
-                for role in ("owner", "tenant", "system")
+                for role in ("tenant", "system")
             }
         )
         credentials = Path(self.environment["MUSTER_NATS__CREDENTIALS"])
