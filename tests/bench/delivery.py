@@ -178,8 +178,7 @@ async def _add_number(database: TestDatabase) -> None:
 
 def _settings(environment: dict[str, str]) -> PostgresSettings:
     urls = {
-        f"{role}_url": environment[f"MUSTER_POSTGRES__{role.upper()}_URL"]
-        for role in ("tenant", "system")
+        f"{role}_url": environment[f"MUSTER_POSTGRES__{role.upper()}_URL"] for role in ("tenant", "system")
     }
     return PostgresSettings.model_validate(urls)
 

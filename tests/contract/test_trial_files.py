@@ -22,6 +22,7 @@ OWN = {
     "machine/machine_id.py": "/proc",
     "machine/oom_kills.py": "control groups",
     "paths.py": "the daemon's lock",
+    "runs/preparing/prepare.py": "the sign that processes of the run may have started, in the folder of the worker",
     "ranks/launch/trial_file.py": "the trial file, before the trial starts",
     "runs/containers.py": "the resolv.conf of a container, before the trial starts",
     "runs/watching/hangs.py": "the file of heartbeats, before the trial starts",

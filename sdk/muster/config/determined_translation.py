@@ -188,6 +188,9 @@ def _images(translated: Translated) -> None:
     if any(isinstance(name, str) and "determinedai/" in name for name in names):
         del section["image"]
         translated.warn("environment.image", BY_PATH["environment", "image"].message)
+        for key in ("registry_auth", "force_pull_image"):
+            if section.pop(key, None) not in (*_EMPTY, False):
+                translated.warn(f"environment.{key}", "it is removed with the image")
 
 
 def _shared_memory(translated: Translated) -> None:

@@ -100,9 +100,9 @@ async def test_what_only_a_container_has_is_refused_before_anything_is_made(api:
     mounted = f"{CONFIG}bind_mounts: [{{host_path: /data, container_path: /mnt}}]\n"
     for path in ("/v1/experiments", "/v1/plans"):
         answer = await api.post(path, json={"config_yaml": mounted})
-        assert (answer.status_code, answer.json()["code"]) == (422, "unsupported_key")
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid_value")
         assert answer.json()["place"].startswith("bind_mounts")
-        assert "not in containers" in answer.json()["detail"]
+        assert "applies to containers" in answer.json()["detail"]
 
 
 async def test_a_single_training_that_recorded_nothing_completes_with_a_warning(
