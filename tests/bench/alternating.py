@@ -21,6 +21,7 @@ from pydantic import JsonValue
 
 from tests.bench.embedded import TRIALS, Platform
 from tests.bench.pairs import processes_of
+from tests.support.processes import number_outside
 from worker.ranks.launch.environment import KEPT_MEMORY
 
 SLICE_S = 1.5
@@ -30,6 +31,7 @@ ALONE_S = 3.0
 WARM_UP_STEPS = 12
 TIMEOUT_S = 120.0
 ENDLESS = 10**9
+MARKS = "marks"
 
 
 class AlternatingRates(NamedTuple):
@@ -43,17 +45,28 @@ class AlternatingRates(NamedTuple):
 class Training:
     """The ranks of one training. The script writes when each step of rank 0 ended, and who its ranks are."""
 
-    def __init__(self, marks: Path) -> None:
-        self.marks = marks
+    def __init__(
+        self, name: str, folders: Callable[[], list[Path]], number: Callable[[Path, int], int]
+    ) -> None:
+        """`folders`: where its ranks write `MARKS` now; `number`: this machine's number of a process that has one of its own there."""
+        self._name = name
+        self._folders = folders
+        self._number = number
+        self._pids: dict[Path, int] = {}
 
     @property
     def pids(self) -> list[int]:
-        return [int(file.read_text()) for file in self.marks.parent.glob(f"{self.marks.name}.*.pid")]
+        for folder in self._folders():
+            for file in folder.glob(f"{MARKS}.*.pid"):
+                if file not in self._pids and (text := file.read_text()):
+                    self._pids[file] = self._number(folder, int(text))
+        return list(self._pids.values())
 
     @property
     def steps_ns(self) -> list[int]:
         """When its steps ended (CLOCK_MONOTONIC)."""
-        data = self.marks.read_bytes() if self.marks.exists() else b""
+        marks = [folder / MARKS for folder in self._folders()]
+        data = b"".join(one.read_bytes() for one in marks if one.exists())
         return [at for (at,) in struct.iter_unpack("<Q", data[: len(data) // 8 * 8])]
 
     def go(self) -> None:
@@ -73,7 +86,7 @@ class Training:
         until = time.monotonic() + TIMEOUT_S
         while len(self.steps_ns) < WARM_UP_STEPS:
             if ended() or time.monotonic() > until:
-                raise SystemExit(f"{self.marks.name}: no training began within {TIMEOUT_S:g} s")
+                raise SystemExit(f"{self._name}: no training began within {TIMEOUT_S:g} s")
             time.sleep(0.1)
 
     def rate(self, began: float, ended: float) -> float:
@@ -91,11 +104,16 @@ class Training:
 def alternate(bench: Platform, code: str, model: str, ranks: int, pairs: int) -> AlternatingRates:
     """Start one after the other, let them take so many turns, and end both. Which of them begins alternates."""
     with TemporaryDirectory(prefix="muster-turns-") as folder:
-        bare, inside = Training(Path(folder, "bare")), Training(Path(folder, "inside"))
+        bare = Training("bare", lambda: [Path(folder)], lambda _, pid: pid)
+        inside = Training(
+            "inside",
+            lambda: bench.folders_of_runs("code"),
+            lambda code, pid: number_outside(code.parent, pid),
+        )
         hparams: dict[str, JsonValue] = {"model": model, "steps": ENDLESS}
         with (
-            _trains_bare(hparams | {"marks": str(bare.marks)}, ranks, bare),
-            _trains_inside(bench, code, hparams | {"marks": str(inside.marks)}, ranks, inside),
+            _trains_bare(hparams | {"marks": str(Path(folder, MARKS))}, ranks, bare),
+            _trains_inside(bench, code, hparams | {"marks": MARKS}, ranks, inside),
         ):
             windows: dict[Training, list[tuple[float, float]]] = {bare: [], inside: []}
             for number in range(pairs):
