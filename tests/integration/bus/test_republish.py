@@ -108,7 +108,13 @@ def changed(experiment: UUID, version: int, unit: Unit) -> ExperimentChanged:
 
 
 def reader(settings: Environment, projection: Projection) -> Service:
-    return Service(settings("gateway"), "gateway", "gateway", {ExperimentChanged: projection.handle})
+    # The gateway's consumer receives refusals too: without a handler each would be delivered again and again.
+    handlers = {ExperimentChanged: projection.handle, OperationRefused: _pass_over}
+    return Service(settings("gateway"), "gateway", "gateway", handlers)
+
+
+async def _pass_over(unit: Unit, batch: list[Delivery[Any]]) -> None:
+    """Take messages without an effect."""
 
 
 async def test_the_newest_event_of_each_entity_outlives_the_rest(
