@@ -16,13 +16,13 @@ it("shows each reason once, with the services that report it", () => {
 });
 
 it("shows operators the reasons", () => {
-  const shown = renderToStaticMarkup(createElement(Degraded, { health: { state: "degraded", summary: SUMMARY, since: SINCE, checks: [check("gateway", "bus", AWAY)] } }));
+  const shown = renderToStaticMarkup(createElement(Degraded, { health: { state: "degraded", summary: SUMMARY, since: SINCE, warnings: [], checks: [check("gateway", "bus", AWAY)] } }));
   expect(shown).toContain(SUMMARY);
   expect(shown).toContain(AWAY);
 });
 
 it("shows users only the effect", () => {
-  const shown = renderToStaticMarkup(createElement(Degraded, { health: { state: "degraded", summary: SUMMARY, since: SINCE, checks: [] } }));
+  const shown = renderToStaticMarkup(createElement(Degraded, { health: { state: "degraded", summary: SUMMARY, since: SINCE, warnings: [], checks: [] } }));
   expect(shown).toContain(SUMMARY);
   expect(shown).not.toContain("Failing checks");
 });
