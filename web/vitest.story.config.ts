@@ -2,5 +2,5 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { include: ["tests/story/**/*.story.ts"], environment: "node", testTimeout: 90_000, hookTimeout: 60_000, fileParallelism: false, bail: 1 },
+  test: { include: ["tests/story/**/*.story.ts"], environment: "node", testTimeout: 90_000, hookTimeout: 180_000, fileParallelism: false, bail: 1 },
 });

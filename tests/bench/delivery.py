@@ -189,7 +189,7 @@ def measure(report: Report) -> Figures:
     )
     servers = DurableServers()
     try:
-        database = servers.migrated_database()
+        database = servers.new_database()
         return uvloop.run(measure_with(report, servers, database))
     finally:
         servers.close()

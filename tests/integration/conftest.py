@@ -55,4 +55,5 @@ def settings(
     servers: Servers, postgres: TestDatabase, nats_server: NatsServer
 ) -> Callable[[str], dict[str, str]]:
     """The environment of any service: `settings("searcher")`."""
+    servers.clear_redis()
     return lambda service: servers.environment(service, postgres)

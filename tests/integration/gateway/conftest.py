@@ -23,7 +23,7 @@ from shared.messages import experiments
 from shared.messages.base import Event
 from shared.messages.queue import Placeable, ValidatePlacement
 from tests.integration.gateway.questions import QUESTIONS
-from tests.integration.servers import Servers
+from tests.integration.servers import LOADED_S, Servers
 from tests.support import warm
 from tests.support.waiting import TIMEOUT_S, eventually
 from tests.support.warm import Warm
@@ -95,7 +95,7 @@ class Others:
         for event in events:
             envelope = Envelope(new_id(SystemClock()), event.TYPE, event.VERSION, tenant)
             await bus.jetstream_publisher.publish(
-                event.subject(tenant), event.to_bytes(), headers=envelope.to_headers()
+                event.subject(tenant), event.to_bytes(), timeout=LOADED_S, headers=envelope.to_headers()
             )
 
 
