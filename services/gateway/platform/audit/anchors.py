@@ -15,7 +15,7 @@ from muster.audit import Anchor
 from services.gateway.platform.audit import store
 from shared.clock import Clock
 from shared.database.engine import Database
-from shared.database.leases import Lease, run_term
+from shared.database.leases import Lease
 from shared.errors import MusterError, Transient
 from shared.ids import TenantId, new_id
 from shared.objects.retained import RetainedObjects
@@ -138,7 +138,12 @@ class Anchoring:
 
     async def _lead(self, _epoch: int, ended: asyncio.Event) -> None:
         self._written.clear()
-        await run_term((repeat(self.anchor, EVERY),), ended, asyncio.Event())
+        anchoring = asyncio.create_task(repeat(self.anchor, EVERY))
+        try:
+            await ended.wait()
+        finally:
+            anchoring.cancel()
+            await asyncio.gather(anchoring, return_exceptions=True)
 
     async def _anchor(self) -> None:
         is_retained = self._store is not None and self._store.retains
