@@ -76,7 +76,7 @@ def project_requirements() -> tuple[str, ...]:
     sdk = tomllib.loads((ROOT / "sdk/pyproject.toml").read_text())["project"]
     extras = [one for extra in EXTRAS for one in platform["optional-dependencies"][extra]]
     asked = (*sdk["dependencies"], *platform["dependencies"], *extras, *BUILD_TOOLS)
-    return tuple(dict.fromkeys(one for one in asked if not one.startswith("muster==")))
+    return tuple(dict.fromkeys(one for one in asked if not one.startswith("muster-sdk==")))
 
 
 PLATFORM = Lock(ROOT / "requirements/platform.txt", project_requirements())

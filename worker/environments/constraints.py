@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from muster.errors import Rejected
 
-PINNED = ("torch", "horovod", "numpy", "muster")
+PINNED = ("torch", "horovod", "numpy", "muster-sdk")
 """Built for each other: another version of one breaks the others, or adds gigabytes."""
 _CONSTRAINT = re.compile(r"^\s*The user requested \(constraint\) ([A-Za-z0-9._-]+)", re.MULTILINE)
 _ASKED = re.compile(r"^\s*The user requested (?!\(constraint\))(.+)$", re.MULTILINE)
@@ -26,6 +26,12 @@ class Constraint:
     line: str
     reason: str
     """The clause that follows `and` in error messages."""
+
+
+FOREIGN = Constraint(
+    "muster", "muster<0", "muster on package indexes is another project, which would replace the SDK"
+)
+"""No version satisfies it."""
 
 
 def load_constraints() -> tuple[Constraint, ...]:
@@ -43,7 +49,11 @@ def _load() -> tuple[Constraint, ...]:
         canonicalize_name(one.name): one for one in reversed(list(distributions()))
     }
     pinned = [installed[name] for name in PINNED if name in installed]
-    return (*map(_pin, pinned), *(each for one in pinned for each in _needs(one) if each.name in installed))
+    return (
+        FOREIGN,
+        *map(_pin, pinned),
+        *(each for one in pinned for each in _needs(one) if each.name in installed),
+    )
 
 
 def _pin(one: Distribution) -> Constraint:

@@ -133,7 +133,7 @@ def _root(
     if version:
         from importlib.metadata import version as installed
 
-        print(installed("muster"))
+        print(installed("muster-sdk"))
         raise typer.Exit
 
 

@@ -141,6 +141,7 @@ async def test_the_platforms_torch_is_not_replaced(tmp_path: Path) -> None:
             "vision",
             f"installs vision 2.0, which needs torch==99.1, and the platform's environment has torch {TORCH} (pin a compatible version of vision",
         ),
+        ("muster", "asks for muster, and muster on package indexes is another project"),
         ("numpy<2", f"asks for numpy<2, and the platform's environment has numpy {version('numpy')}"),
         (
             "sympy==0.1",
@@ -152,6 +153,7 @@ async def test_what_would_replace_the_platforms_packages_is_named(
     tmp_path: Path, requirements: str, told: str
 ) -> None:
     wheels = wheel_in(tmp_path / "wheels", {"torch/__init__.py": ""}, "torch", "99.1")
+    wheel_in(wheels, {"muster/__init__.py": "squatted = True"}, "muster", "9.0")
     wheel_in(wheels, {"vision.py": ""}, "vision", "2.0", "torch==99.1")
     wheel_in(wheels, {"numpy/__init__.py": ""}, "numpy", "1.0")
     wheel_in(wheels, {"sympy.py": ""}, "sympy", "0.1")
