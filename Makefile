@@ -98,6 +98,9 @@ lock: setup ## write the hash-pinned lock files from pyproject.toml and constrai
 sbom: setup ## write the bill of materials (CycloneDX 1.6) to build/muster.cdx.json
 	@$(BIN)/python -m deploy.dependencies.sbom build/muster.cdx.json
 
+packages: setup ## build the packages that machines install from the gateway into build/packages
+	@$(BIN)/python -m deploy.dependencies.packages build/packages
+
 licences: setup ## write docs/licences.md; fails on licences that are unknown or not allowed
 	@$(BIN)/python -m deploy.dependencies.licences
 

@@ -66,6 +66,7 @@ class GatewaySection(Section):
     `forwarded_header`.
     `audit_store` is a bucket with Object Lock, to which anchors of the audit log are written (`docs/audit.md`).
     `web_directory` contains the built dashboard, served at `/`; by default the checkout's `web/dist`, if it exists.
+    `packages_directory` contains packages that machines install by pip from `/packages/simple/` (`docs/provisioning.md`); by default none are served.
     `body_timeout_s` limits the time to receive a request body. `keep_alive_s` limits the time to receive the headers of a request, from the opening of the
     connection or the previous response; set it higher than the idle timeout of a reverse proxy.
     `max_connections`, `max_streams_per_tenant` and the concurrency limits apply per replica. `max_concurrent_requests_per_tenant` and `max_concurrent_requests` limit the
@@ -120,6 +121,7 @@ class GatewaySection(Section):
     tls_key_file: Path | None = None
     client_ca_file: Path | None = None
     web_directory: Path | None = None
+    packages_directory: Path | None = None
 
     @property
     def proxies(self) -> Proxies:

@@ -14,6 +14,7 @@ from services.gateway.transports.grpc.server import Rpc
 from services.gateway.transports.rest.app import Rest, RestSettings
 from services.gateway.transports.rest.connections import ConnectionLimits, listen, most_connections
 from services.gateway.transports.rest.dashboard import load_dashboard
+from services.gateway.transports.rest.package_index import PackageIndex
 from services.gateway.transports.tls import Tls, TlsFiles
 from shared.runtime.loops import repeat
 from shared.runtime.process import ServiceProcess
@@ -32,7 +33,8 @@ class Servers:
         self._feed = feed
         body_s, dashboard = own.body_timeout_s, load_dashboard(own.web_directory)
         hosts = frozenset(own.allowed_hosts)
-        limits = RestSettings(hosts, body_s, body_s, own.max_code_bytes, own.proxies, dashboard)
+        packages = PackageIndex(own.packages_directory) if own.packages_directory else None
+        limits = RestSettings(hosts, body_s, body_s, own.max_code_bytes, own.proxies, dashboard, packages)
         self._rest = Rest(dispatcher, limits)
         self._rpc = Rpc(dispatcher, own.proxies)
         self._closing = asyncio.Event()

@@ -23,6 +23,8 @@ class Bootstrap:
         gateway_url: Where it joins.
         cloud: The metadata service that announces spot interruptions; None: none does.
         packages: Packages that pip installs if the image has no `muster` platform; empty: the image has it.
+        index_url: The only package index for `packages` and their dependencies. None: the gateway's; dependencies then come from the
+            machine's own index, with the hashes that the gateway lists.
         python: The interpreter that has the platform, or that creates its environment.
         user: The unprivileged user that runs trials; created if it does not exist.
         contact_timeout_s: The machine shuts down after this time without control plane and without a run.
@@ -34,6 +36,7 @@ class Bootstrap:
     gateway_url: str
     cloud: str | None = None
     packages: Sequence[str] = ()
+    index_url: str | None = None
     python: str = "python3"
     directory: str = "/var/lib/muster"
     user: str | None = "muster-trial"
@@ -108,9 +111,22 @@ def _install(bootstrap: Bootstrap) -> str:
     packages = " ".join(map(shlex.quote, bootstrap.packages))
     return (
         f'[ -x "$directory/venv/bin/python" ] || {python} -m venv "$directory/venv" || return 1\n'
-        f'  "$directory/venv/bin/python" -m pip install --quiet {packages} || return 1\n'
+        f"{_locked_dependencies(bootstrap)}"
+        f'  "$directory/venv/bin/python" -m pip install --quiet --isolated --index-url {_index(bootstrap)} {packages} || return 1\n'
         '  python="$directory/venv/bin/python"'
     )
+
+
+def _locked_dependencies(bootstrap: Bootstrap) -> str:
+    if bootstrap.index_url is not None:
+        return ""
+    listed = shlex.quote(f"{bootstrap.gateway_url.rstrip('/')}/packages/requirements.txt")
+    return f'  "$directory/venv/bin/python" -m pip install --quiet --no-deps --require-hashes -r {listed} || return 1\n'
+
+
+def _index(bootstrap: Bootstrap) -> str:
+    """Return the only index that is asked for the packages: on a public one, anybody can register a name."""
+    return shlex.quote(bootstrap.index_url or f"{bootstrap.gateway_url.rstrip('/')}/packages/simple/")
 
 
 _STEPS = """\

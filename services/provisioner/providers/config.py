@@ -24,6 +24,7 @@ class Entry(BaseModel):
 
     Attributes:
         packages: Packages that pip installs on a machine whose image has no platform.
+        index_url: The package index for them; None: the gateway's, which also lists their dependencies with hashes.
         python: The interpreter that has the platform, or that creates its environment.
         user: The user that runs trials; `null`: the worker's own user, which does not isolate tenants.
         environment: Further settings of the workers. No secrets: a machine's tenants may read them.
@@ -32,6 +33,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     packages: tuple[str, ...] = ()
+    index_url: str | None = Field(None, pattern=r"^https?://")
     python: str = "python3"
     directory: str = Field("/var/lib/muster", pattern=r"^/")
     user: str | None = "muster-trial"
@@ -55,6 +57,7 @@ class Entry(BaseModel):
             gateway_url=gateway_url,
             cloud=cloud,
             packages=self.packages,
+            index_url=self.index_url,
             python=self.python,
             directory=self.directory,
             user=self.user,

@@ -116,4 +116,18 @@ def test_an_image_without_the_platform_gets_it_by_pip(host: Host) -> None:
     intent = an_intent()
     bare = replace(settings(host), packages=("muster-platform==0.2.0",))
     host.boot(script(bare, intent, tokens(intent), request.FIND_INDEX))
-    assert host.noted("venv") == ["-m pip install --quiet muster-platform==0.2.0", "-P -m worker"]
+    assert host.noted("venv") == [
+        "-m pip install --quiet --no-deps --require-hashes -r https://muster.example/packages/requirements.txt",
+        "-m pip install --quiet --isolated --index-url https://muster.example/packages/simple/ muster-platform==0.2.0",
+        "-P -m worker",
+    ]
+
+
+def test_a_site_may_name_its_own_index(host: Host) -> None:
+    bare = replace(settings(host), packages=("muster-platform==0.2.0",), index_url="https://pypi.site/simple")
+    written = script(bare, an_intent(), {}, request.FIND_INDEX)
+    assert (
+        "pip install --quiet --isolated --index-url https://pypi.site/simple muster-platform==0.2.0"
+        in written
+    )
+    assert "muster.example/packages" not in written

@@ -27,6 +27,7 @@ from services.gateway.transports.rest.docs_pages import (
     show_docs,
     show_file,
 )
+from services.gateway.transports.rest.package_index import PackageIndex
 from services.gateway.transports.rest.problems import problem_response
 from services.gateway.transports.rest.request_parsing import (
     check_encoding,
@@ -68,6 +69,7 @@ class RestSettings:
     max_code_bytes: int
     proxies: Proxies = NO_PROXIES
     dashboard: Dashboard | None = None
+    packages: PackageIndex | None = None
 
 
 class Rest:
@@ -88,6 +90,8 @@ class Rest:
         app.on_response_prepare.append(_sign)
         app.router.add_route("GET", DOCS_PATH, show_docs)
         app.router.add_route("GET", DOCS_PATH + "/{name}", show_file)
+        if self._settings.packages is not None:
+            self._settings.packages.add_to(app.router)
         if self._settings.dashboard is not None:
             self._settings.dashboard.add_to(app.router)
         return app
