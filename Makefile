@@ -99,7 +99,7 @@ sbom: setup ## write the bill of materials (CycloneDX 1.6) to build/muster.cdx.j
 	@$(BIN)/python -m deploy.dependencies.sbom build/muster.cdx.json
 
 packages: setup ## build the packages that machines install from the gateway into build/packages
-	@$(BIN)/python -m deploy.dependencies.packages build/packages
+	@$(BIN)/python -m deploy.packages build/packages
 
 licences: setup ## write docs/licences.md; fails on licences that are unknown or not allowed
 	@$(BIN)/python -m deploy.dependencies.licences

@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from deploy.dependencies.packages import build_own_wheels
+from deploy.packages.building import build_own_wheels
 from services.provisioner.drivers.bootstrap import Bootstrap, script
 from tests.contract.machine_driver import an_intent
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway

@@ -1,4 +1,4 @@
-"""`python -m deploy.dependencies.packages FOLDER`: the files that machines install from the gateway's package index.
+"""Builds the files that machines install from the gateway's package index.
 
 They are the wheels of the SDK and the platform, Horovod's for this machine's torch, and the locked dependencies with hashes.
 """
@@ -14,19 +14,6 @@ from deploy.horovod.toolchain import SetupFailed, find_toolchain
 from deploy.horovod.wheel import cached_wheel
 
 REQUIREMENTS = "requirements.txt"
-
-
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: python -m deploy.dependencies.packages FOLDER", file=sys.stderr)
-        return 2
-    try:
-        made = make_packages(Path(arguments[0]))
-    except SetupFailed as failure:
-        print(f"the packages could not be made: {failure}", file=sys.stderr)
-        return 1
-    print("\n".join(map(str, made)))
-    return 0
 
 
 def make_packages(folder: Path) -> list[Path]:
@@ -64,7 +51,3 @@ def build_own_wheels(folder: Path) -> None:
         built = subprocess.run([*command, "--wheel-dir", str(folder), "./sdk", "."], cwd=source, check=False)
     if built.returncode:
         raise SetupFailed("pip could not build the wheels; see its output above")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

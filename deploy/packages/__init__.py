@@ -1,0 +1,1 @@
+"""The packages that machines install from the gateway."""
