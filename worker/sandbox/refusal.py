@@ -91,9 +91,8 @@ def _refusal(why: str, hint: str) -> Rejected:
 
 def _is_mapped(user: int) -> bool:
     """Whether the user namespace of this process contains a user id; that of a container without root has few."""
-    ranges = [
-        [int(word) for word in line.split()] for line in Path("/proc/self/uid_map").read_text().splitlines()
-    ]
+    lines = Path("/proc/self/uid_map").read_text().splitlines()
+    ranges = (map(int, line.split()) for line in lines)
     return any(first <= user < first + count for first, _, count in ranges)
 
 

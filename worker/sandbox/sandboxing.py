@@ -82,11 +82,11 @@ def why_no_sandboxes(own: WorkerSection) -> Rejected | None:
     """
     if own.sandbox == "none":
         return Rejected("sandbox_off", "MUSTER_WORKER__SANDBOX is none")
-    return refusal_of_sandboxes(_account_to_try(own.uid_range))
+    return refusal_of_sandboxes(account_to_try(own.uid_range))
 
 
-def _account_to_try(uid_range: str) -> Account:
-    """Return the user of the last run that could be here."""
+def account_to_try(uid_range: str) -> Account:
+    """Return the user of the last run that could be here. Raises Rejected: the range is invalid."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid())
     last = read_uid_range(uid_range)[-1]

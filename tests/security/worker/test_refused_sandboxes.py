@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.unprivileged import WITHOUT_NAMESPACES
 from tests.support.waiting import eventually
+from tests.support.warm import ROOT
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 WITHOUT_SYS_ADMIN = ("setpriv", "--bounding-set", "-sys_admin")
@@ -33,6 +35,12 @@ SCRIPT = """
 import muster, os
 trial = muster.trial()
 trial.report(1, user=float(os.geteuid()))
+"""
+DEFAULT_POOL = """
+import os
+from deploy.embedded.options import load_options
+from deploy.embedded.platform import TRUSTED, Platform
+print(Platform(load_options(dict(os.environ)))._own("scheduler", 0, 0)[TRUSTED])
 """
 
 
@@ -64,6 +72,18 @@ async def test_a_worker_as_root_that_can_make_no_sandbox_says_so_and_runs_withou
     ended = platform.of(name, run)
     assert ended is not None and ended.exit_code == 0, ended
     await eventually(lambda: platform.steps(run) == [1])
+
+
+@pytest.mark.parametrize(("words", "trusted"), [((), "false"), (WITHOUT_SYS_ADMIN, "true")])
+def test_the_pool_of_a_platform_whose_workers_can_make_none_is_trusted(
+    tmp_path: Path, words: tuple[str, ...], trusted: str
+) -> None:
+    command = (*words, sys.executable, "-c", DEFAULT_POOL)
+    environment = {"PATH": os.environ["PATH"], "MUSTER_HOME": str(tmp_path)}
+    ran = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout == f"{trusted}\n"
 
 
 async def test_a_worker_that_may_not_make_networks_says_why(

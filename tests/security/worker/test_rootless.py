@@ -60,6 +60,10 @@ async def test_a_gang_trains_without_root_and_outlives_its_daemon(
     daemon.become_unprivileged()
     daemon.start(MUSTER_WORKER__SLOTS="2", **TO_EXCHANGE)
     await eventually(lambda: daemon.name in platform.observed)
+    assert (
+        "no network boundary: runs use the machine's network"
+        in platform.observed["rootless"].isolation_detail
+    )
     run = platform.allocation("gang", platform.add_code(tmp_path), (GangMember(worker="rootless", slots=2),))
     await begin_gang(platform, run)
     await eventually(lambda: len(platform.steps(run)) > 5)
