@@ -14,8 +14,10 @@ from muster.errors import Rejected
 from worker.sandbox.accounts import Account
 from worker.sandbox.capabilities import missing_capabilities
 from worker.sandbox.contents import SandboxNeeds, describe_installation
+from worker.sandbox.uids import MACHINE_FOLDER
 
 _TRIED_S = 30.0
+_ERROR_NUMBER = re.compile(r"^(\w*Error: )?(\[Errno \d+\] )?")
 _WRITE = "umask 077 && echo written > written"
 """Run inside: the worker must be able to read and to delete what it leaves."""
 _NEEDED = ("chown", "dac_override", "kill", "setgid", "setuid", "sys_chroot", "sys_admin")
@@ -33,7 +35,7 @@ _WITHOUT_ROOT = (
     "start the worker as root, or outside of a container that hides parts of /proc or refuses namespaces"
 )
 _AS_ROOT = (
-    "give its container CAP_SYS_ADMIN, and profiles of seccomp and AppArmor that allow unshare, setns, mount and pivot_root; "
+    "give its container CAP_SYS_ADMIN, a writable /run, and profiles of seccomp and AppArmor that allow unshare, setns, mount and pivot_root; "
     "or let its pool serve one tenant: `muster pool set POOL --trusted`"
 )
 _UNMAPPED = "set MUSTER_WORKER__UID_RANGE to ids that exist there: /proc/self/uid_map lists them"
@@ -47,7 +49,7 @@ def refusal_of_sandboxes(account: Account) -> Rejected | None:
     try:
         why = _try(account)
     except (OSError, subprocess.TimeoutExpired) as error:
-        why = str(error)
+        why = _ERROR_NUMBER.sub("", str(error))
     if why is None:
         return None
     if os.geteuid() != 0:
@@ -58,6 +60,10 @@ def refusal_of_sandboxes(account: Account) -> Rejected | None:
 
 def _try(account: Account) -> str | None:
     """Run a command in a sandbox, as an installation does, and take over what it wrote. Return the error, if any. Raises OSError."""
+    if os.geteuid() == 0:
+        MACHINE_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=MACHINE_FOLDER):
+            pass  # the ids of runs are kept there
     with tempfile.TemporaryDirectory(prefix="muster-sandbox-") as folder:
         place, inside = Path(folder, "root"), Path(folder, "inside")
         place.mkdir()
@@ -77,10 +83,7 @@ def _try(account: Account) -> str | None:
         )
         if ran.returncode != 0:
             last = ran.stderr.strip().rpartition("\n")[2]
-            return (
-                re.sub(r"^\w*Error: (\[Errno \d+\] )?", "", last)
-                or f"the attempt ended with {ran.returncode}"
-            )
+            return _ERROR_NUMBER.sub("", last) or f"the attempt ended with {ran.returncode}"
         (inside / "written").read_text()
         return None
 

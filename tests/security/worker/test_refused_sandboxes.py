@@ -20,10 +20,15 @@ from tests.support.warm import ROOT
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 WITHOUT_SYS_ADMIN = ("setpriv", "--bounding-set", "-sys_admin")
-TO_DO = "give its container CAP_SYS_ADMIN, and profiles of seccomp and AppArmor that allow unshare"
+TO_DO = "give its container CAP_SYS_ADMIN, a writable /run, and profiles of seccomp and AppArmor that allow unshare"
 REFUSING = {
     "capability": (WITHOUT_SYS_ADMIN, "it lacks CAP_SYS_ADMIN", TO_DO),
     "calls": ((sys.executable, "-c", WITHOUT_NAMESPACES), "Operation not permitted: 'namespaces'", TO_DO),
+    "folder": (
+        ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none /run && exec "$@"', "sh"),
+        "Read-only file system: '/run/muster'",
+        "a writable /run",
+    ),
     "ids": (
         ("unshare", "--user", "--map-root-user"),
         "this container has no user id 465535",
