@@ -133,12 +133,11 @@ def undrain(worker: Worker = None, label: Label = None, pool: PoolName = None) -
 
 
 def _some_of(names: "Sequence[str]") -> str:
-    shown = (
-        names
-        if len(names) <= _MOST_NAMES
-        else [*names[: _MOST_NAMES - 1], f"{len(names) - _MOST_NAMES + 1} more"]
-    )
-    return ", ".join(shown)
+    """List names; of many only the first."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    first = names[: _MOST_NAMES - 1]
+    return ", ".join((*first, f"{len(names) - len(first)} more"))
 
 
 def _labels_of(worker: str | None, label: list[str] | None) -> dict[str, str]:
