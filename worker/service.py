@@ -31,7 +31,7 @@ from worker.handlers import Handlers
 from worker.machine.cgroups import Bounds, open_cgroups
 from worker.machine.gpu_utilization import open_gpus
 from worker.machine.host import Machine
-from worker.machine.isolation import offered_isolation, save_isolation
+from worker.machine.isolation import describe_network, offered_isolation, save_isolation
 from worker.machine.reclaim_notices import NoticeWatch, notices_of
 from worker.machine.slots import find_slots
 from worker.paths import WorkerPaths
@@ -61,7 +61,6 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     account = None if sandboxing else find_account(own.user)
     is_isolated = sandboxing is not None or account is not None
     paths = _open_directory(own, is_isolated and os.geteuid() == 0, process)
-    save_isolation(paths.isolation, own, offered_isolation(own))
     environment = inherited_environment()
     identity = load_identity(paths.identity)
     try:
@@ -77,7 +76,10 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     transfer = Transfer(session)
     if sandboxing is not None:
         own = with_default_limits(own, len(slots))
-    networks = await _open_networks(own, sandboxing is not None, process)
+    found = await _open_networks(own, sandboxing is not None, process)
+    networks, why_none = (found, None) if isinstance(found, RunNetworks) else (None, found)
+    offered = offered_isolation(own, describe_network(why_none))
+    save_isolation(paths.isolation, own, offered)
     if sandboxing is not None:
         sandboxing = replace(sandboxing, networks=networks)
     machine = _machine(own, paths, slots, environment, account)
@@ -104,7 +106,9 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         gpus=open_gpus(machine.kind),
     )
     signed_sets = SignedSets(WorkerId(own.id), lambda: identity.issuer_key, platform.renew_soon)
-    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock, signed_sets, is_isolated=is_isolated)
+    heartbeat = Heartbeat(
+        platform, own, slots, new_id(clock), clock, signed_sets, offered, is_isolated=is_isolated
+    )
     runs = Runs(tools, Store(paths), heartbeat.wake)
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving
@@ -163,13 +167,13 @@ def _open_shared_socket(
 
 async def _open_networks(
     own: WorkerSection, has_sandboxes: bool, process: ServiceProcess
-) -> RunNetworks | None:
-    """Open the private networks of runs until the daemon ends, if they are to have some. Raises Rejected."""
-    networks = await asyncio.to_thread(find_networks, own, has_sandboxes=has_sandboxes)
-    if networks is not None:
-        process.on_close(lambda: asyncio.to_thread(networks.close))
-        process.start("networks", networks.run)
-    return networks
+) -> RunNetworks | str:
+    """Open the private networks of runs until the daemon ends, or return why runs use the machine's network. Raises Rejected."""
+    found = await asyncio.to_thread(find_networks, own, has_sandboxes=has_sandboxes)
+    if isinstance(found, RunNetworks):
+        process.on_close(lambda: asyncio.to_thread(found.close))
+        process.start("networks", found.run)
+    return found
 
 
 def _machine(

@@ -15,6 +15,8 @@ from worker.core.destinations import PUBLIC, read_allowed
 WARM_MODULES = "numpy.random,torch,torch._dynamo,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
 """Modules that every trial needs, including torch's first optimizer, which imports `torch._dynamo` (decision 0223). Missing modules are skipped."""
 
+UID_RANGE = "400000-465535"
+
 
 class WorkerSection(Section):
     """The worker's settings.
@@ -30,7 +32,7 @@ class WorkerSection(Section):
         warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
         machine: Identifies the host: equal for all workers on it, different on every other host. Exclusive pools serve one tenant at a time
             on a host. Default: derived from the kernel's boot id, which containers share with their host.
-        sandbox: `auto`: each run gets a sandbox, if the worker runs as root or the kernel allows user namespaces; `none`: runs are separated from each other and from the
+        sandbox: `auto`: each run gets a sandbox, if the worker can make one, which it tries at its start; `none`: runs are separated from each other and from the
             machine by nothing but `user`, and the pool must be trusted.
         uid_range: User ids for runs in sandboxes, `FIRST-LAST`: each run has one of its own.
         readable: Folders of this machine that runs in sandboxes may read, comma-separated, such as shared data sets.
@@ -74,7 +76,7 @@ class WorkerSection(Section):
     warm_also: str = ""
     machine: str | None = Field(None, pattern=r"^[A-Za-z0-9._-]{1,63}$")
     sandbox: Literal["auto", "none"] = "auto"
-    uid_range: str = "400000-465535"
+    uid_range: str = UID_RANGE
     readable: str = ""
     shm_bytes: int | None = Field(None, ge=64 * 1024**2)
     user: str | None = None

@@ -22,6 +22,9 @@ from deploy.embedded.services import SERVICES, Service
 from deploy.embedded.supervision.orphan_processes import WORKERS_FOLDER
 from deploy.embedded.supervision.supervised_process import SupervisedProcess
 from deploy.keys.directory import Keys
+from worker.sandbox.refusal import refusal_of_sandboxes
+from worker.sandbox.sandboxing import account_to_try
+from worker.settings import UID_RANGE
 
 Found = TypeVar("Found", bound=Daemon)
 Step = Callable[[], None]
@@ -163,8 +166,11 @@ class Platform:
                 return {}
 
     def _isolates(self) -> bool:
-        """Whether the platform's workers give runs sandboxes that do not share its network. Otherwise its pools serve one tenant only."""
-        return os.geteuid() == 0 and self.options.inherited.get("MUSTER_WORKER__SANDBOX") != "none"
+        """Whether the platform's workers are root and can make sandboxes. Otherwise its pools serve one tenant only: without root, runs reach the platform's ports."""
+        if os.geteuid() != 0 or self.options.inherited.get("MUSTER_WORKER__SANDBOX") == "none":
+            return False
+        uid_range = self.options.inherited.get("MUSTER_WORKER__UID_RANGE", UID_RANGE)
+        return refusal_of_sandboxes(account_to_try(uid_range)) is None
 
     def _names_user(self) -> bool:
         """Whether the caller set the trial user; empty means the worker's own user."""

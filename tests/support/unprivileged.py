@@ -11,6 +11,14 @@ from muster.runtime.sandbox import kernel
 
 USER, GROUP = 54321, 54322
 _HELD = "/mnt"
+WITHOUT_NAMESPACES = """
+import os, sys
+from muster.runtime.sandbox import kernel, seccomp
+kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+seccomp.restrict_calls()
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Refuses the system calls that make namespaces, as a container of a site does."""
 
 
 def as_unprivileged(*folders: Path) -> tuple[str, ...]:

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { QueueEntry, Worker } from "@/cluster/data";
 import { passes, planMove } from "@/cluster/priority";
 import { readClusterSearch } from "@/cluster/search";
-import { cellsOf, coloursOf, countCells, heldBy } from "@/cluster/slots";
+import { cellsOf, coloursOf, countCells, heldBy, isolationOf } from "@/cluster/slots";
 import { soon } from "@/cluster/Starts";
 import { stepped } from "@/cluster/useMoving";
 
@@ -38,6 +38,14 @@ describe("the map", () => {
     const nine = coloursOf(Array.from({ length: 9 }, (_, at) => entry(at + 1, 1)));
     expect(new Set([...nine.values()].slice(0, 8)).size).toBe(8);
     expect(nine.get(9)).toBe(1);
+  });
+});
+
+describe("a machine's isolation", () => {
+  it("says whether runs have a network boundary", () => {
+    const detail = "each run has its own user and namespaces; no network boundary: runs use the machine's network, because this worker lacks CAP_NET_ADMIN";
+    expect(isolationOf(worker({ isolation: "sandbox", isolation_detail: detail }))).toBe(`sandbox: ${detail}`);
+    expect(isolationOf(worker({}))).toBe("not reported yet");
   });
 });
 

@@ -15,7 +15,7 @@ from shared.runtime.outages import Outages
 from worker.connection.platform_connection import PlatformConnection
 from worker.connection.signed_sets import SignedSets
 from worker.core.desired_set import Workload, is_abandoned, is_orphaned
-from worker.machine.isolation import offered_isolation
+from worker.machine.isolation import OfferedIsolation
 from worker.machine.machine_id import machine_id
 from worker.settings import WorkerSection
 
@@ -60,6 +60,7 @@ class Heartbeat:
         incarnation: UUID,
         clock: Clock,
         signed_sets: SignedSets,
+        isolation: OfferedIsolation,
         *,
         is_isolated: bool,
     ) -> None:
@@ -68,10 +69,10 @@ class Heartbeat:
         self._settings = settings
         self._labels = settings.own_labels
         self._machine = machine_id(settings)
-        self._isolation = offered_isolation(settings)
+        self._isolation = isolation
+        self._is_isolated = is_isolated
         self._slots = slots
         self._incarnation = incarnation
-        self._is_isolated = is_isolated
         self._clock = clock
         self._signed_sets = signed_sets
         self._sequence = 0

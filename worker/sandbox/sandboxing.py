@@ -10,13 +10,14 @@ import psutil
 import structlog
 
 from muster import wire
+from muster.errors import Rejected
 from shared.ids import RunId
 from worker.paths import RunPaths
 from worker.sandbox.accounts import Account
 from worker.sandbox.contents import SandboxNeeds, describe_installation, describe_sandbox
 from worker.sandbox.network.run_networks import NetworkAccess, RunNetworks
+from worker.sandbox.refusal import refusal_of_sandboxes
 from worker.sandbox.uids import OwnUser, UserIds, read_uid_range
-from worker.sandbox.user_namespaces import refusal_of_sandboxes
 from worker.settings import WorkerSection
 
 DEFAULT_PROCESSES = 4096
@@ -73,9 +74,23 @@ def _with_network(needs: SandboxNeeds, network: NetworkAccess) -> SandboxNeeds:
     return replace(needs, network=network.path, resolver=network.resolver)
 
 
-def is_sandboxing(own: WorkerSection) -> bool:
-    """Whether this worker gives runs sandboxes."""
-    return own.sandbox != "none" and (os.geteuid() == 0 or refusal_of_sandboxes() is None)
+def why_no_sandboxes(own: WorkerSection) -> Rejected | None:
+    """Return why this worker gives runs no sandboxes; None if it does.
+
+    Raises:
+        Rejected: The range of user ids is invalid.
+    """
+    if own.sandbox == "none":
+        return Rejected("sandbox_off", "MUSTER_WORKER__SANDBOX is none")
+    return refusal_of_sandboxes(account_to_try(own.uid_range))
+
+
+def account_to_try(uid_range: str) -> Account:
+    """Return the user of the last run that could be here. Raises Rejected: the range is invalid."""
+    if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid())
+    last = read_uid_range(uid_range)[-1]
+    return Account(last, last)
 
 
 def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
@@ -84,9 +99,9 @@ def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
     Raises:
         Rejected: The range of user ids is invalid.
     """
-    if not is_sandboxing(own):
-        refusal = None if own.sandbox == "none" else refusal_of_sandboxes()
-        if refusal is not None:
+    refusal = why_no_sandboxes(own)
+    if refusal is not None:
+        if own.sandbox != "none":
             _log.warning("runs have no sandbox", reason=refusal.message, hint=refusal.hint)
         return None
     # Ranks read files in directories that they may only traverse; a tighter umask would prevent that.

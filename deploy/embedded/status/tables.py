@@ -43,8 +43,7 @@ def print_report(report: Report) -> None:
 
 
 def _isolation(one: PoolIsolation) -> str:
-    workers = "1 worker" if len(one.workers) == 1 else f"{len(one.workers)} workers"
-    return f"{one.isolation}, {one.detail} ({workers})"
+    return f"{one.isolation}, {one.detail} ({', '.join(one.workers)})"
 
 
 def _table(lines: tuple[ProcessRow, ...]) -> Table:

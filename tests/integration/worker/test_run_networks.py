@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from muster.errors import Rejected
 from shared.clock import SystemClock
 from shared.ids import RunId, new_id
 from tests.support.network_namespaces import inside, namespace, need_networks, run, server_in
 from tests.support.run_networks import SERVER, begin, config, reach
 from worker.sandbox.network.commands import NetworkFailed
-from worker.sandbox.network.opening import open_networks
+from worker.sandbox.network.opening import find_networks, open_networks
 from worker.sandbox.network.run_networks import RunNetworks
+from worker.settings import WorkerSection
 
 Open = Callable[..., RunNetworks]
 
@@ -140,8 +142,18 @@ async def test_a_run_is_told_why_it_gets_no_network(open_in: Open, tmp_path: Pat
 
 def test_a_machine_that_lacks_a_program_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None if name == "nft" else f"/sbin/{name}")
-    with pytest.raises(NetworkFailed, match="install nftables on this machine"):
+    with pytest.raises(NetworkFailed, match="this machine lacks nftables"):
         open_networks(config(tmp_path))
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    with pytest.raises(NetworkFailed, match="only a worker that runs as root"):
+    with pytest.raises(NetworkFailed, match="only root can make networks"):
         open_networks(config(tmp_path))
+
+
+def test_why_runs_use_the_machines_network_is_known(tmp_path: Path) -> None:
+    def own(network: str) -> WorkerSection:
+        return WorkerSection(id="w", directory=tmp_path, network=network)
+
+    assert find_networks(own("host"), has_sandboxes=True) == "MUSTER_WORKER__NETWORK is host"
+    assert find_networks(own("auto"), has_sandboxes=False) == "runs have no sandboxes"
+    with pytest.raises(Rejected, match="cannot have networks of their own: runs have no sandboxes"):
+        find_networks(own("private"), has_sandboxes=False)

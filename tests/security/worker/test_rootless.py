@@ -16,19 +16,11 @@ from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import begin_gang
 from tests.support.processes import processes_in
-from tests.support.unprivileged import GROUP, USER, as_unprivileged
+from tests.support.unprivileged import GROUP, USER, WITHOUT_NAMESPACES, as_unprivileged
 from tests.support.waiting import eventually
 from tests.support.warm import ROOT
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
-WITHOUT_NAMESPACES = """
-import os, sys
-from muster.runtime.sandbox import kernel, seccomp
-kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-seccomp.restrict_calls()
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-"""Refuses the system calls that make namespaces, as a container of a site does."""
 GANG = """
 import muster, os, time, torch
 import horovod.torch as hvd
@@ -54,7 +46,7 @@ async def test_a_worker_that_can_make_no_sandbox_says_so(
     await eventually(lambda: daemon.name in platform.observed)
     reported = platform.observed[daemon.name]
     assert reported.isolation == "none" and not reported.isolated_user
-    assert "lets only root make sandboxes: the kernel refuses a user namespace: " in reported.isolation_detail
+    assert "cannot make sandboxes: the kernel refuses a user namespace: " in reported.isolation_detail
     assert "Operation not permitted" in reported.isolation_detail
     kept = json.loads((daemon.directory / "isolation.json").read_text())
     assert kept["detail"] == reported.isolation_detail, "muster status shows it on the machine"
@@ -68,6 +60,10 @@ async def test_a_gang_trains_without_root_and_outlives_its_daemon(
     daemon.become_unprivileged()
     daemon.start(MUSTER_WORKER__SLOTS="2", **TO_EXCHANGE)
     await eventually(lambda: daemon.name in platform.observed)
+    assert (
+        "no network boundary: runs use the machine's network"
+        in platform.observed["rootless"].isolation_detail
+    )
     run = platform.allocation("gang", platform.add_code(tmp_path), (GangMember(worker="rootless", slots=2),))
     await begin_gang(platform, run)
     await eventually(lambda: len(platform.steps(run)) > 5)

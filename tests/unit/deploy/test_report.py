@@ -11,7 +11,7 @@ import pytest
 
 from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.state import Part, State
-from deploy.embedded.status.report import Report, collect_report, find_problems
+from deploy.embedded.status.report import PoolIsolation, Report, collect_report, find_problems
 from deploy.embedded.status.tables import print_report
 from shared.messages.health import CheckResult
 
@@ -80,6 +80,19 @@ def test_what_fails_and_why_it_was_restarted_are_shown(
     shown = capsys.readouterr().out
     assert TROUBLE in shown
     assert "nats was restarted" in shown and "it ended with exit code -9" in shown
+
+
+def test_workers_without_a_network_boundary_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    detail = (
+        "each run has its own namespaces, all have the worker's user; "
+        "no network boundary: runs use the machine's network, because only root can make networks of runs"
+    )
+    report = replace(RUNNING, isolation=(PoolIsolation("default", "sandbox", detail, ("w1", "w2")),))
+    print_report(report)
+    assert f"isolation in pool default: sandbox, {detail} (w1, w2)\n" in capsys.readouterr().out
+    assert report.to_json()["isolation"] == (
+        {"pool": "default", "isolation": "sandbox", "detail": detail, "workers": ("w1", "w2")},
+    )
 
 
 def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

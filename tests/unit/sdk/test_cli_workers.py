@@ -53,6 +53,15 @@ def test_the_list_says_why_a_worker_gets_nothing(shell: Shell) -> None:
     assert f"{full}; no new runs start there until the problem is solved" in " ".join(shown.err.split())
 
 
+def test_the_list_says_which_workers_have_no_network_boundary(shell: Shell) -> None:
+    detail = "each run has its own user and namespaces; no network boundary: runs use the machine's network"
+    worker = WORKER | {"isolation": "sandbox", "isolation_detail": detail}
+    page = {"items": [worker | {"id": f"w{number}"} for number in range(7)] + [WORKER]}
+    shell.answers["GET /v1/workers"] = httpx.Response(200, json=page)
+    said = " ".join(shell("worker", "list").err.split())
+    assert said == f"isolation of w0, w1, w2, w3, 3 more: {detail}"
+
+
 @pytest.mark.parametrize("verb", ["drain", "undrain"])
 def test_workers_are_chosen_by_their_labels(shell: Shell, verb: str) -> None:
     page = {"items": [WORKER | {"state": "ready"}, WORKER | {"id": "w2"}]}

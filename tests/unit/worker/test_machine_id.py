@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from muster.errors import Rejected
-from worker.machine.isolation import offered_isolation, save_isolation
+from worker.machine.isolation import describe_network, offered_isolation, save_isolation
 from worker.machine.machine_id import machine_id
 from worker.settings import WorkerSection
 
@@ -49,8 +49,12 @@ def test_a_worker_without_sandboxes_says_so(tmp_path: Path) -> None:
 def test_a_worker_without_root_says_what_its_sandboxes_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     _refuse(monkeypatch, None)
-    offered = offered_isolation(settings())
-    assert offered.kind == "sandbox" and "the machine's network" in offered.detail
+    offered = offered_isolation(settings(), describe_network("only root can make networks of runs"))
+    assert offered.kind == "sandbox"
+    assert offered.detail == (
+        "each run has its own namespaces, all have the worker's user; "
+        "no network boundary: runs use the machine's network, because only root can make networks of runs"
+    )
 
 
 def test_a_worker_without_root_and_sandboxes_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,5 +66,4 @@ def test_a_worker_without_root_and_sandboxes_says_why(monkeypatch: pytest.Monkey
 
 
 def _refuse(monkeypatch: pytest.MonkeyPatch, refusal: Rejected | None) -> None:
-    for module in ("worker.sandbox.sandboxing", "worker.machine.isolation"):
-        monkeypatch.setattr(f"{module}.refusal_of_sandboxes", lambda: refusal)
+    monkeypatch.setattr("worker.sandbox.sandboxing.refusal_of_sandboxes", lambda _: refusal)

@@ -68,14 +68,14 @@ export function countCells(cells: readonly Cell[]): Record<Cell["kind"], number>
 }
 
 const ISOLATION: Record<string, string> = {
-  sandbox: "a sandbox for each run",
-  user: "one unprivileged system user for all runs",
-  none: "none: for a single trusted tenant only",
+  sandbox: "sandbox",
+  user: "one system user, for a single trusted tenant only",
+  none: "none, for a single trusted tenant only",
 };
 
 /** Describes the isolation of runs on a worker. */
 export function isolationOf(worker: Worker): string {
   if (!worker.isolation) return "not reported yet";
   const kind = ISOLATION[worker.isolation] ?? worker.isolation;
-  return worker.isolation_detail ? `${kind} (${worker.isolation_detail})` : kind;
+  return worker.isolation_detail ? `${kind}: ${worker.isolation_detail}` : kind;
 }

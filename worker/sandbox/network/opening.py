@@ -13,6 +13,7 @@ import structlog
 
 from muster.errors import Rejected
 from worker.core.destinations import Allowed, read_allowed
+from worker.sandbox.capabilities import missing_capabilities
 from worker.sandbox.network.commands import PROGRAMS, NetworkFailed, execute, ignore_failure, ip, nft
 from worker.sandbox.network.forwarding import TABLE_PREFIX
 from worker.sandbox.network.namespaces import Namespaces
@@ -24,6 +25,11 @@ from worker.settings import WorkerSection
 SPARE = 4
 """Prepared networks: when more runs start at once, each further one waits some tens of milliseconds."""
 _PROBE_VNI = 0xFFFFFF
+_NO_SANDBOXES = "runs have no sandboxes"
+_HINT = (
+    "start the worker as root with CAP_NET_ADMIN on a machine with iproute2 and nftables; "
+    "or set MUSTER_WORKER__NETWORK to host if the pool serves one trusted tenant only"
+)
 _log = structlog.get_logger()
 
 
@@ -39,14 +45,16 @@ class NetworkConfig:
     spare: int
 
 
-def find_networks(own: WorkerSection, *, has_sandboxes: bool) -> RunNetworks | None:
-    """Return the opened networks of this worker; None if its runs use the machine's network.
+def find_networks(own: WorkerSection, *, has_sandboxes: bool) -> RunNetworks | str:
+    """Return the opened networks of this worker; if its runs use the machine's network, why.
 
     Raises:
         Rejected: Private networks are set, and cannot be had on this machine.
     """
-    if own.network == "host" or (own.network == "auto" and not has_sandboxes):
-        return None
+    if own.network == "host":
+        return "MUSTER_WORKER__NETWORK is host"
+    if own.network == "auto" and not has_sandboxes:
+        return _NO_SANDBOXES
     config = NetworkConfig(
         directory=own.directory.absolute(),
         subnet=own.network_subnet,
@@ -57,17 +65,17 @@ def find_networks(own: WorkerSection, *, has_sandboxes: bool) -> RunNetworks | N
     )
     try:
         if not has_sandboxes:
-            raise NetworkFailed("only runs in sandboxes have networks of their own")
+            raise NetworkFailed(_NO_SANDBOXES)
         return open_networks(config)
     except NetworkFailed as error:
         if own.network == "auto":
-            _log.warning("runs use the machine's network", reason=error.message)
-            return None
+            _log.warning("runs use the machine's network", reason=error.message, hint=_HINT)
+            return error.message
         raise Rejected(
             "no_private_networks",
-            error.message,
+            f"runs cannot have networks of their own: {error.message}",
             place="MUSTER_WORKER__NETWORK",
-            hint="set it to host if this pool serves one trusted tenant only",
+            hint=_HINT,
         ) from error
 
 
@@ -93,15 +101,17 @@ def open_networks(config: NetworkConfig) -> RunNetworks:
 
 
 def unavailable_reason(boundary: Boundary) -> str | None:
-    """Return why runs cannot have private networks on this machine; None if they can."""
+    """Return why runs on this machine use its network; None if they can have private ones."""
     if os.geteuid() != 0:
-        return "only a worker that runs as root can give runs a network of their own"
+        return "only root can make networks of runs"
     if missing := sorted({package for name, package in PROGRAMS.items() if shutil.which(name) is None}):
-        return f"runs have no network of their own: install {' and '.join(missing)} on this machine"
+        return f"this machine lacks {' and '.join(missing)}"
+    if lacking := missing_capabilities("net_admin", "sys_admin"):
+        return f"this worker lacks {' and '.join(lacking)}"
     try:
         _probe(boundary)
     except NetworkFailed as error:
-        return f"the kernel does not provide what networks of runs need: {error.message}"
+        return f"the kernel refuses networks of runs: {error.message}"
     return None
 
 

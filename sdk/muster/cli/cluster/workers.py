@@ -34,6 +34,7 @@ Label = Annotated[
 ]
 
 workers = NOUNS["worker"].app
+_MOST_NAMES = 5
 
 
 @verb(workers, "list")
@@ -71,6 +72,9 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
         for one in found
     )
     troubles = [one.trouble for one in found if one.trouble]
+    limits: dict[str, list[str]] = {}
+    for one in found:
+        limits.setdefault(one.isolation_detail, []).append(one.id)
 
     def show() -> None:
         none = (
@@ -79,6 +83,9 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
             else "no workers: add one with `muster worker join`, or let a pool rent machines"
         )
         table(columns, rows, none)
+        for detail, names in limits.items():
+            if detail:
+                note("isolation of {}: {}", _some_of(names), detail)
         for trouble in troubles:
             note("{}; no new runs start there until the problem is solved", trouble)
 
@@ -123,6 +130,14 @@ def undrain(worker: Worker = None, label: Label = None, pool: PoolName = None) -
             return
         one = client.cluster.undrain(worker or "")
     emit(one, lambda: _print_undrained([one]))
+
+
+def _some_of(names: "Sequence[str]") -> str:
+    """List names; of many only the first."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    first = names[: _MOST_NAMES - 1]
+    return ", ".join((*first, f"{len(names) - len(first)} more"))
 
 
 def _labels_of(worker: str | None, label: list[str] | None) -> dict[str, str]:

@@ -200,7 +200,8 @@ def _become_init(spec: SandboxSpec, answer: socket.socket) -> NoReturn:
         os.closerange(0, 1 << 20)
         _reap_forever()
     except BaseException as error:  # the fork must end here in any case
-        answer.send(repr(error).encode()[:4000])
+        # An error of the kernel names what it refused only as text.
+        answer.send((str(error) if isinstance(error, OSError) else repr(error)).encode()[:4000])
     finally:
         os._exit(1)
 
