@@ -71,6 +71,7 @@ SERVICES: dict[str, Row] = {
             "rpt.v1.>",
             "wrq.v1.*.code",
             "wrq.v1.*.restore",
+            "wrq.v1.*.image",
             "wrq.v1.*.upload",
             "wrq.v1.*.commit",
             "wrq.v1.*.upload_many",

@@ -28,6 +28,7 @@ from services.registry.logs.reader import LogReader
 from services.registry.media.packs import MediaPacks
 from services.registry.media.retention import MediaRetention
 from services.registry.queries import RegistryQueries
+from services.registry.runs.images import PinnedImages
 from services.registry.runs.phases import Phases
 from services.registry.runs.reporting_workers import AskedFacts
 from services.registry.series.packing import Packing
@@ -77,6 +78,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     media = MediaPacks(units, facts, links, objects, binding)
     log_reader, log_packer = _logs(wanted, units, objects, clock)
     phases = Phases(units, facts)
+    images = PinnedImages(units, facts)
     queries = RegistryQueries(units, links, log_reader)
     uploads = CodeUploads(units, objects, links, binding, clock, wanted.code_bytes)
     retention = Retention(units, bus)
@@ -97,6 +99,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         commits,
         media,
         phases,
+        images,
         queries,
         uploads,
         management,

@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import tarfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 from aiohttp import web
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+LIST = "application/vnd.oci.image.index.v1+json"
 _PROGRAMS = ("/bin/sh", "/bin/sleep", "/bin/cat", "/usr/bin/id", "/usr/bin/env")
 _LEFT_OUT = {"site-packages", "test", "__pycache__", "idlelib", "tkinter", "ensurepip", "lib2to3"}
 
@@ -87,12 +89,16 @@ def _loaded_later() -> set[str]:
 
 @dataclass
 class Registry:
-    """Serves images over HTTP. `passwords`: by repository, what it asks for; `served`: how often each blob or manifest was fetched."""
+    """Serves images over HTTP. `passwords`: by repository, what it asks for; `served`: how often each blob or manifest was fetched.
+
+    `then`: by `repository:tag`, what happens once after its next manifest was served.
+    """
 
     passwords: dict[str, str] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
     manifests: dict[tuple[str, str], bytes] = field(default_factory=dict)
     served: Counter[str] = field(default_factory=Counter)
+    then: dict[str, Callable[[], object]] = field(default_factory=dict)
     address: str = ""
 
     async def start(self) -> None:
@@ -111,9 +117,13 @@ class Registry:
         await self._runner.cleanup()
 
     def add(
-        self, name: str, variables: dict[str, str] | None = None, layers: tuple[bytes, ...] | None = None
+        self,
+        name: str,
+        variables: dict[str, str] | None = None,
+        layers: tuple[bytes, ...] | None = None,
+        note: str = "",
     ) -> str:
-        """Add `repository:tag`, of this Python unless `layers` are given; return its digest."""
+        """Add `repository:tag`, of this Python unless `layers` are given; return its digest. An image with another `note` is the same with another digest."""
         repository, _, tag = name.partition(":")
         contents = layers or (python_layer(),)
         shown = {"PATH": "/usr/local/bin:/usr/bin:/bin"} | (variables or {})
@@ -138,12 +148,26 @@ class Registry:
                     {"mediaType": kind, "digest": sha256(content), "size": len(content)}
                     for content in contents
                 ],
+                **({"annotations": {"note": note}} if note else {}),
             }
         ).encode()
         self.blobs |= {sha256(content): content for content in (described, *contents)}
         for reference in (tag, sha256(manifest)):
             self.manifests[repository, reference] = manifest
         return sha256(manifest)
+
+    def add_list(self, name: str, images: dict[str, str]) -> str:
+        """Add `repository:tag` as a list of images by architecture, given by their digests in this repository; return its digest."""
+        repository, _, tag = name.partition(":")
+        entries = []
+        for architecture, digest in images.items():
+            size = len(self.manifests.get((repository, digest), b"x" * 500))
+            entry = {"mediaType": MANIFEST, "digest": digest, "size": size}
+            entries.append({**entry, "platform": {"architecture": architecture, "os": "linux"}})
+        listed = json.dumps({"schemaVersion": 2, "mediaType": LIST, "manifests": entries}).encode()
+        for reference in (tag, sha256(listed)):
+            self.manifests[repository, reference] = listed
+        return sha256(listed)
 
     async def _on_version(self, request: web.Request) -> web.Response:
         # Clients try their credentials here first; whether a repository wants them is decided there.
@@ -161,8 +185,11 @@ class Registry:
         self.served[f"{name}:{reference}"] += 1
         if manifest is None:
             return web.json_response({"errors": [{"code": "MANIFEST_UNKNOWN"}]}, status=404)
+        if (then := self.then.pop(f"{name}:{reference}", None)) is not None:
+            then()
+        kind = json.loads(manifest)["mediaType"]
         return web.Response(
-            body=manifest, content_type=MANIFEST, headers={"Docker-Content-Digest": sha256(manifest)}
+            body=manifest, content_type=kind, headers={"Docker-Content-Digest": sha256(manifest)}
         )
 
     async def _on_blob(self, request: web.Request) -> web.Response:

@@ -1,12 +1,13 @@
-"""Images of containers: pulled once per machine, pinned by digest, and examined for what ranks need."""
+"""Images of containers: pulled once per machine, pinned by digest for the whole experiment, and examined for what ranks need."""
 
 import asyncio
 import base64
 import json
+import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -38,7 +39,11 @@ print(json.dumps({"python": list(sys.version_info[:2]), "torch": found("torch"),
 """
 _log = structlog.get_logger()
 
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
 LogLine = Callable[[str], None]
+Pin = Callable[[str | None], Awaitable[str | None]]
+"""Returns the digest that counts for the run's experiment: the first one that any of its runs has resolved. None: none has yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,18 @@ class PythonOfImage(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class _Inspected:
+    """An image in the engine's storage. `digests`: those by which registries may serve it."""
+
+    id: str
+    digests: tuple[str, ...]
+    variables: dict[str, str]
+
+    def stored(self, digest: str) -> StoredImage:
+        return StoredImage(id=self.id, digest=digest, variables=self.variables)
+
+
+@dataclass(frozen=True, slots=True)
 class _Pulled:
     image: StoredImage
     python: PythonOfImage
@@ -104,10 +121,11 @@ class Images:
         self._known: dict[tuple[UUID, str], _Pulled] = {}
         self._pulls: dict[tuple[UUID, str], _Pull] = {}
 
-    async def get(self, request: ImageRequest, log: LogLine) -> StoredImage:
-        """Return the image, pulled if this tenant has not pulled it yet.
+    async def get(self, request: ImageRequest, pin: Pin, log: LogLine) -> StoredImage:
+        """Return the image that the run's experiment uses, pulled if this tenant has not pulled it yet.
 
         Raises:
+            Transient: The digest of the experiment's image is not available now.
             Rejected: There is no engine, the registry refuses, or the image lacks what ranks need.
             OSError: The engine does not answer.
         """
@@ -118,11 +136,37 @@ class Images:
                 place="environment.image",
                 hint="install podman on the machine, set MUSTER_WORKER__CONTAINER_ENGINE, or choose another pool",
             )
+        pulled = await self._pinned(self._engine, request, pin, log)
+        return _with_horovod(request, pulled) if request.needs_horovod else pulled.image
+
+    async def _pinned(self, engine: Engine, request: ImageRequest, pin: Pin, log: LogLine) -> _Pulled:
+        if "@" in request.name:
+            return await self._pulled(engine, request, log)
+        digest = await pin(None)
+        if digest is None:
+            pulled = await self._pulled(engine, request, log)
+            own = pulled.image.digest.partition("@")[2]
+            digest = await pin(own) or own
+            if digest == own:
+                return pulled
+            log(f"another run has resolved {request.name} already: the experiment uses {digest}")
+        pinned = replace(request, name=f"{_repository(request.name)}@{digest}")
+        try:
+            return await self._pulled(engine, pinned, log)
+        except Rejected as error:
+            raise Rejected(
+                error.code,
+                f"{error.message} (all runs of the experiment use this digest, because its first run resolved {request.name} to it)",
+                error.place,
+                error.hint or "if the registry no longer has this digest, submit the experiment again",
+            ) from error
+
+    async def _pulled(self, engine: Engine, request: ImageRequest, log: LogLine) -> _Pulled:
         key = request.tenant, request.name
         if request.is_forced or key not in self._known:
-            self._known[key] = await self._pull(self._engine, request, log)
-        pulled = self._known[key]
-        return _with_horovod(request, pulled) if request.needs_horovod else pulled.image
+            pulled = await self._pull(engine, request, log)
+            self._known[key] = self._known[request.tenant, pulled.image.digest] = pulled
+        return self._known[key]
 
     async def _pull(self, engine: Engine, request: ImageRequest, log: LogLine) -> _Pulled:
         key = request.tenant, request.name
@@ -148,17 +192,53 @@ def _pull_now(engine: Engine, request: ImageRequest) -> _Pulled:
         file.touch(mode=0o600)
         file.write_text(_credentials(request))
         variables = {"REGISTRY_AUTH_FILE": str(file), "DOCKER_CONFIG": folder}
-        pulled = engine.run("pull", "--quiet", request.name, timeout_s=PULL_S, **variables)
-    if pulled.returncode:
-        raise Rejected(
-            "image_not_pulled",
-            f"the image {request.name} could not be pulled: {_last_error(pulled.stderr)}",
-            place="environment.image",
-        )
-    image = _inspect(engine, request.name)
+        image = _resolve(engine, request.name, variables)
     python = _probe(engine, request.name, image)
     _log.info("pulled an image", name=request.name, digest=image.digest)
     return _Pulled(image, python)
+
+
+def _resolve(engine: Engine, name: str, variables: Mapping[str, str]) -> StoredImage:
+    """Pull an image; its `digest` is one by which the registry serves it: that of the list of all architectures if there is one."""
+    found = _pull_and_inspect(engine, name, variables)
+    if "@" in name:
+        return found.stored(name)
+    served, reason = [], "the engine knows no digest of it"
+    for digest in found.digests:
+        # An engine also lists digests that the image has elsewhere. Other machines could not pull these.
+        named = f"{_repository(name)}@{digest}"
+        try:
+            if _pull_and_inspect(engine, named, variables).id == found.id:
+                served.append(named)
+        except Rejected as error:
+            reason = error.message
+    if not served:
+        raise Rejected(
+            "image_without_digest",
+            f"the image {name} cannot be pinned, because its registry does not serve it by a digest: {reason}",
+            place="environment.image",
+        )
+    lists = (one for one in served if len(served) > 1 and _is_list(engine, one, variables))
+    return found.stored(next(lists, served[0]))
+
+
+def _is_list(engine: Engine, name: str, variables: Mapping[str, str]) -> bool:
+    """Whether a name means a list of images by architecture. Only a list refuses an architecture that does not exist."""
+    options = ("--quiet", "--platform", "linux/none")
+    return engine.run("pull", *options, name, timeout_s=PULL_S, **variables).returncode != 0
+
+
+def _pull_and_inspect(engine: Engine, name: str, variables: Mapping[str, str]) -> _Inspected:
+    pulled = engine.run("pull", "--quiet", name, timeout_s=PULL_S, **variables)
+    if pulled.returncode:
+        raise Rejected(
+            "image_not_pulled",
+            f"the image {name} could not be pulled: {_last_error(pulled.stderr)}",
+            place="environment.image",
+        )
+    # Podman prints the image's id. By now its name may mean another one, which another tenant pulls.
+    printed = pulled.stdout.decode().split()
+    return _inspect(engine, printed[-1] if printed and engine.is_podman else name)
 
 
 def _credentials(request: ImageRequest) -> str:
@@ -169,14 +249,13 @@ def _credentials(request: ImageRequest) -> str:
     return json.dumps({"auths": {request.name.partition("/")[0]: {"auth": given}}})
 
 
-def _inspect(engine: Engine, name: str) -> StoredImage:
+def _inspect(engine: Engine, name: str) -> _Inspected:
     found = engine.run("image", "inspect", name)
     try:
         facts = json.loads(found.stdout)[0]
         variables = dict(one.partition("=")[::2] for one in facts["Config"].get("Env") or ())
-        repository = _repository(name)
-        digests = [one for one in facts["RepoDigests"] if _repository(one) == repository]
-        return StoredImage(id=str(facts["Id"]), digest=digests[0], variables=variables)
+        digests = dict.fromkeys(one.partition("@")[2] for one in facts["RepoDigests"])
+        return _Inspected(str(facts["Id"]), tuple(filter(_DIGEST.fullmatch, digests)), variables)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise OSError(f"the image {name} could not be inspected: {_last_error(found.stderr)}") from error
 

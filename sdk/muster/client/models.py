@@ -2056,6 +2056,9 @@ class Phase(Resource):
     reason: str | None = Field(
         default=None, description="Why the last attempt to upload failed. The upload is retried."
     )
+    image: str | None = Field(
+        default=None, description="Image that was pulled for the run's container, with its digest."
+    )
 
 
 class WaitingUploads(Resource):

@@ -55,7 +55,8 @@ class Environment(Section):
             torch, Horovod, numpy or SDK.
         image: Image of a container that the trial runs in, such as `ghcr.io/team/train:1.4`, or one per slot kind:
             `{cpu: …, cuda: …}`. It needs Python 3.11 or newer and your framework; Muster's SDK is mounted.
-        force_pull_image: Whether to ask the registry for a newer image of this name at each run.
+        force_pull_image: Whether to ask the image's registry at each run instead of using a copy on the machine. The experiment's first
+            run resolves the tag, and all runs use the image that it found.
         registry_auth: Credentials for the image's registry.
         add_capabilities: Capabilities of the container's processes, such as `SYS_PTRACE`; by default they have none.
         drop_capabilities: Capabilities to remove from those added, such as by a template.

@@ -11,7 +11,6 @@ Kind = Literal[
     "preparing",
     "fetching_code",
     "making_environment",
-    "pulling_image",
     "restoring",
     "starting",
     "training",
@@ -25,13 +24,13 @@ Kind = Literal[
 _WITHIN: Mapping[str, tuple[Kind, Kind]] = {
     "fetch_code": ("fetching_code", "preparing"),
     "make_environment": ("making_environment", "preparing"),
-    "pull_image": ("pulling_image", "preparing"),
+    "pull_image": ("making_environment", "preparing"),
     "restore_checkpoint": ("restoring", "preparing"),
     "first_step": ("first_step", "training"),
     "write_checkpoint": ("writing_checkpoint", "training"),
     "upload_checkpoint": ("uploading_checkpoint", "training"),
 }
-"""By the worker's name of a phase: the kind, and the main phase that contains it."""
+"""By the worker's name of a phase: the kind, and the main phase that contains it. Version 1 of the API has no kind of its own for images."""
 _MAIN: Sequence[tuple[Kind, str]] = (("preparing", "prepare"), ("starting", "start"), ("training", ""))
 """The main phases of a run in order, with the worker's phase whose end closes each. Training closes with the run."""
 Waiting = Literal["queued", "parked"]
@@ -46,6 +45,7 @@ class WorkerPhase:
     ended: datetime
     step: int | None = None
     waits_for: str | None = None
+    image: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class RunPhases:
 
 @dataclass(frozen=True, slots=True)
 class TrialPhase:
-    """A phase. `run`: None while the trial waits; `ended`: None while it continues; `within`: the main phase that contains it; `reason`: why an upload fails."""
+    """A phase. `run`: None while the trial waits; `ended`: None while it continues; `within`: the main phase that contains it; `reason`: why an upload fails; `image`: the image that was pulled."""
 
     kind: Kind
     run: int | None
@@ -69,6 +69,7 @@ class TrialPhase:
     within: Kind | None = None
     step: int | None = None
     reason: str | None = None
+    image: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ def _inner(run: RunPhases, one: WorkerPhase, *, is_over: bool) -> TrialPhase:
     if one.waits_for is not None and not is_over:
         return TrialPhase(kind, run.number, began, None, within, one.step, one.waits_for)
     ended = max(began, one.ended) if kind == "uploading_checkpoint" else _clamped(one.ended, run)
-    return TrialPhase(kind, run.number, began, ended, within, one.step)
+    return TrialPhase(kind, run.number, began, ended, within, one.step, image=one.image)
 
 
 def _clamped(at: datetime, run: RunPhases) -> datetime:

@@ -71,7 +71,7 @@ def _render(trial: Row, runs: Sequence[Row], reported: Sequence[RunPhases]) -> T
             datetime.fromisoformat(row.last_event["ended_at"]) if row.last_event.get("ended_at") else None,
             [
                 core.WorkerPhase(
-                    one.kind, to_time(one.began_ms), to_time(one.ended_ms), one.step, one.waits_for
+                    one.kind, to_time(one.began_ms), to_time(one.ended_ms), one.step, one.waits_for, one.image
                 )
                 for one in by_run.get(row.number, ())
             ],
@@ -98,6 +98,7 @@ def _render(trial: Row, runs: Sequence[Row], reported: Sequence[RunPhases]) -> T
                 within=PhaseKind(one.within) if one.within else None,
                 step=one.step,
                 reason=one.reason,
+                image=one.image,
             )
             for one in found
         ],

@@ -22,6 +22,7 @@ from services.registry.store.tables import (
     checkpoints,
     consumers,
     experiments,
+    images,
     models,
     objects,
     report_cursors,
@@ -142,6 +143,8 @@ def experiment_rows(experiment: UUID) -> Sequence[DeleteStatement]:
         rows_of(checkpoints, checkpoints.c.experiment == experiment),
         rows_of(runs, runs.c.experiment == experiment),
         rows_of(trials, trials.c.experiment == experiment),
+        # After the trials: a run that resolves its image holds the lock of its trial.
+        rows_of(images, images.c.experiment == experiment),
         rows_of(experiments, experiments.c.id == experiment),
     )
 

@@ -110,6 +110,17 @@ runs = Table(
     Column("delay_reason", Text),
 )
 
+images = Table(
+    "experiment_image",
+    METADATA,
+    Column("experiment", Uuid, primary_key=True),
+    Column("image", Text, primary_key=True),
+    Column("tenant", Uuid),
+    Column("digest", Text),
+    Column("run", Uuid),
+    Column("resolved_at", _INSTANT),
+)
+
 IMAGE_OF_RUN = runs.c.phases[("pull_image 0", "image")].astext
 """The image of a run's container, with its digest, from the phases that its worker reported."""
 

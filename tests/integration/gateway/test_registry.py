@@ -281,8 +281,10 @@ async def test_phases_join_what_the_scheduler_granted_with_what_the_workers_told
     granted = datetime.fromisoformat(run["granted_at"])
     at_ms = int(granted.timestamp() * 1000) + 2_000
     prepare = messages.PhaseRecord(kind="prepare", began_ms=at_ms, ended_ms=at_ms)
+    image = "ghcr.io/team/train@sha256:1"
+    pull = messages.PhaseRecord(kind="pull_image", began_ms=at_ms - 1_000, ended_ms=at_ms, image=image)
     told = messages.TrialPhases(
-        trial_id=TrialId(seeded.trial), runs=(messages.RunPhases(run_number=1, phases=(prepare,)),)
+        trial_id=TrialId(seeded.trial), runs=(messages.RunPhases(run_number=1, phases=(prepare, pull)),)
     )
     others.say(messages.GetPhases, messages.PhasesByTrials(trials=(told,)))
     own = (await api.get(f"/v1/trials/{seeded.trial}/phases")).json()
@@ -292,5 +294,8 @@ async def test_phases_join_what_the_scheduler_granted_with_what_the_workers_told
         datetime.fromtimestamp(at_ms / 1000, UTC),
     ]
     assert shown["starting"] == (shown["preparing"][1], None)
+    assert {one["kind"]: one["image"] for one in own["phases"] if one["image"]} == {
+        "making_environment": image
+    }
     path = f"/v1/experiments/{seeded.experiment['number']}/phases"
     assert (await api.get(path)).json() == {"items": [own], "next_cursor": None}

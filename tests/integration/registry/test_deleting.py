@@ -10,6 +10,7 @@ from services.registry.store.tables import METADATA
 from shared.ids import DEFAULT_TENANT, SITE, CheckpointId, TenantId, new_id
 from shared.messages.deletions import DeleteFromRegistry
 from shared.messages.experiments import ExperimentChanged
+from shared.messages.images import PinImage
 from shared.messages.reports import Mark, Report
 from tests.integration.registry.messages import granted, report, submitted, validation, wanted
 from tests.integration.registry.platform import OTHER_TENANT, Platform
@@ -36,7 +37,12 @@ async def trained(around: Platform, files: dict[str, bytes] = FILES) -> tuple[Ru
     await around.publish("scheduler", granted(run))
     await around.reports(run, 1, [report(1, loss=0.5), validation(1, 1, loss=0.4)])
     await around.lines(run, 1, ["begins", "goes on"])
+    await around.insist(pinning(run))
     return run, await save(around, run, 1, 1, files=files)
+
+
+def pinning(run: Run) -> PinImage:
+    return PinImage(run_id=run.id, image="ghcr.io/team/train:1", resolved="sha256:" + "1" * 64)
 
 
 async def asked(around: Platform, run: Run, **more: Any) -> UUID:
@@ -100,7 +106,7 @@ async def test_it_is_gone_and_said_once_wherever_it_is_killed(around: Platform, 
     async with around.registry():
         run, checkpoint = await trained(around, shared | {"own": own["model.pt"]})
         other, kept = await trained(around, shared)
-        assert {"series", "log_position", "validation", "checkpoint", "run"} <= set(
+        assert {"series", "log_position", "validation", "checkpoint", "run", "experiment_image"} <= set(
             await left(around, run, checkpoint)
         )
     stored = await _objects(around, checkpoint)
@@ -135,6 +141,9 @@ async def test_what_comes_late_makes_nothing_of_it_anew(around: Platform) -> Non
         assert mark.next == 5
     with pytest.raises(Rejected) as refused:
         await around.upload(successor, CheckpointId(new_id(CLOCK)), 2, 3, manifest(fresh()))
+    assert refused.value.code == "run_deleted"
+    with pytest.raises(Rejected) as refused:
+        await around.insist(pinning(successor))
     assert refused.value.code == "run_deleted"
     over = ExperimentChanged(
         experiment_id=run.experiment,

@@ -7,6 +7,7 @@ import pytest
 from muster.errors import NotFound
 from shared.ids import CheckpointId, ModelId, VersionId, new_id
 from shared.messages.base import Command
+from shared.messages.images import PinImage
 from shared.messages.lineage import GetLineage, GetLineageGraph, LineageGraph, NodeKind
 from shared.messages.models import (
     CreateModel,
@@ -208,16 +209,18 @@ async def test_the_image_of_the_container_belongs_to_the_lineage(around: Platfor
     await catalogue.create()
     first = await trained(around)
     await around.insist(pulled(first, "ghcr.io/team/train@sha256:1"))
+    pinned = {"ghcr.io/team/train:1": "sha256:" + "1" * 64}
+    await around.insist(PinImage(run_id=first.id, image=(*pinned,)[0], resolved=(*pinned.values(),)[0]))
     checkpoint = await save(around, first, 1, 10)
     await around.insist(pulled(around.scheduler.grant(first), "ghcr.io/team/train@sha256:2"))
     version = await catalogue.register(checkpoint)
     assert (await around.ask(GetLineage(version_id=version))).image == "ghcr.io/team/train@sha256:1"
-    images = {
-        node.kind: node.facts.get("image") for node in (await graph(around, "version", str(version))).nodes
-    }
+    nodes = (await graph(around, "version", str(version))).nodes
+    images = {node.kind: node.facts.get("image") for node in nodes}
     assert images["checkpoint"] == "ghcr.io/team/train@sha256:1"
     assert images["trial"] == "ghcr.io/team/train@sha256:2"
     assert images["code"] is None
+    assert [node.facts["images"] for node in nodes if "images" in node.facts] == [pinned]
 
 
 def pulled(run: Run, image: str) -> ReportPhases:

@@ -27,6 +27,7 @@ from shared.messages.allocations import (
 from shared.messages.checkpoints import CommitCheckpoint, CommitMany, Restore, Upload, UploadMany
 from shared.messages.experiments import TrialVerdict
 from shared.messages.files import GetCode
+from shared.messages.images import PinImage, PinnedImage
 from shared.messages.media import CommitMedia, SendMedia
 from shared.messages.phases import PhaseRecord, PhasesStored, ReportPhases
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
@@ -66,6 +67,12 @@ class FakePlatform(FakeFiles):
         self.secret_keys: dict[str, str] = {}
         """The keys of the workers that get any."""
         self.secrets_asked: list[tuple[str, str]] = []
+        self.pins: dict[tuple[UUID, str], str] = {}
+        """The digests of images, by experiment and name."""
+        self.pins_asked: list[PinImage] = []
+        self.before_pinning: asyncio.Barrier | None = None
+        """Where the first ones that ask for an image's digest wait for each other."""
+        self._experiments: dict[UUID, UUID] = {}
         self._closers: list[Any] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -86,6 +93,7 @@ class FakePlatform(FakeFiles):
                     ProfileBatch: self._on_batch,
                     ReportPhases: self._on_phases,
                     GetCode: self.on_code,
+                    PinImage: self._on_pin,
                     Restore: self.on_restore,
                     Upload: self.on_upload,
                     CommitCheckpoint: self.on_commit,
@@ -134,12 +142,14 @@ class FakePlatform(FakeFiles):
             "metric": "loss",
         }
         spec |= more.pop("spec", {})
+        experiment = ExperimentId(uuid5(NAMESPACE, more.pop("experiment", "experiment")))
+        self._experiments[run_id] = experiment
         return DesiredAllocation(
             allocation_id=AllocationId(uuid5(NAMESPACE, f"allocation {name}")),
             run_id=run_id,
             run_number=more.pop("run_number", 1),
             trial_id=TrialId(uuid5(NAMESPACE, f"trial {name}")),
-            experiment_id=ExperimentId(uuid5(NAMESPACE, "experiment")),
+            experiment_id=experiment,
             tenant=DEFAULT_TENANT,
             token=more.pop("token", 1),
             generation=1,
@@ -228,6 +238,19 @@ class FakePlatform(FakeFiles):
             raise Transient("the scheduler is away in this test")
         self.observed[str(ask.worker)] = observed
         return HeartbeatReply(epoch=self.epoch)
+
+    async def _on_pin(self, ask: RequestContext, query: PinImage) -> PinnedImage:
+        if self.away:
+            raise Transient("the registry is away in this test", retry_after_s=0.2)
+        self.pins_asked.append(query)
+        key = self._experiments[query.run_id], query.image
+        if query.resolved is not None:
+            self.pins.setdefault(key, query.resolved)
+        found = PinnedImage(digest=self.pins.get(key))
+        if query.resolved is None and (barrier := self.before_pinning) is not None:
+            await barrier.wait()
+            self.before_pinning = None
+        return found
 
     async def _on_secret(self, ask: RequestContext, query: GetRunSecret) -> SealedSecret:
         if self.away:

@@ -58,7 +58,8 @@ def in_container(
     spec = {
         "container": {"images": dict.fromkeys(("cpu", "cuda", "rocm"), image), **more.pop("container", {})}
     }
-    return platform.allocation(name, platform.add_code(folder), members, spec=spec | more)
+    experiment = {"experiment": more.pop("experiment")} if "experiment" in more else {}
+    return platform.allocation(name, platform.add_code(folder), members, spec=spec | more, **experiment)
 
 
 async def ended(platform: FakePlatform, run: DesiredAllocation, worker: str = "w1") -> Any:
@@ -219,12 +220,13 @@ async def test_two_runs_pull_an_image_once_and_the_digest_is_recorded(
         )
     )
     later = registry.add("team/shared:1", {"SHARED": "2"})
-    again = in_container(platform, "again", code, f"{registry.address}/team/shared:1")
+    image = f"{registry.address}/team/shared:1"
+    again = in_container(platform, "again", code, image, experiment="a later one")
     await platform.desire("w1", again)
     assert (await ended(platform, again)).exit_code == 0
     assert registry.served["team/shared:1"] == 1, "the tag is known"
     forced = in_container(
-        platform, "forced", code, f"{registry.address}/team/shared:1", container={"force_pull": True}
+        platform, "forced", code, image, container={"force_pull": True}, experiment="the latest one"
     )
     await platform.desire("w1", forced)
     assert (await ended(platform, forced)).exit_code == 0

@@ -10,6 +10,7 @@ from muster.errors import Rejected, Transient
 from shared.ids import CheckpointId, WorkerId, new_id
 from shared.messages.checkpoints import Restore, Restored, Upload, UploadLinks
 from shared.messages.files import CodeLink, ConfirmUpload, GetCode, GetUploadUrl
+from shared.messages.images import PinImage
 from shared.messages.media import MediaTarget, SendMedia
 from tests.integration.registry.messages import ended, resized
 from tests.integration.registry.platform import Platform
@@ -130,6 +131,15 @@ async def test_a_worker_that_left_a_running_gang_gets_no_url(around: Platform) -
     assert (await restore(around, run, CHIEF)).files
     assert (await upload(around, run, CHIEF, 2)).files
     assert around.scheduler.runs[run.id] == run, "the scheduler still counts it as a member"
+
+
+async def test_a_former_worker_does_not_choose_the_image_of_later_runs(around: Platform) -> None:
+    run = await run_with_code(around)
+    await around.publish("scheduler", resized(run, CHIEF))
+    await until_refused(lambda: code(around, run, MEMBER))
+    own = PinImage(run_id=run.id, image="ghcr.io/team/train:1", resolved="sha256:" + "e" * 64)
+    assert await is_refused(around.insist(own, MEMBER))
+    assert (await around.insist(own.model_copy(update={"resolved": None}), CHIEF)).digest is None
 
 
 async def test_a_worker_that_returns_gets_urls_again(around: Platform) -> None:

@@ -1,8 +1,10 @@
 """What a trial did when, of what scheduler and workers noted."""
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 from services.gateway.trial_phases.core import (
+    Kind,
     RunPhases,
     TrialPhase,
     WaitingUploads,
@@ -10,6 +12,7 @@ from services.gateway.trial_phases.core import (
     phases_of,
     waiting_uploads,
 )
+from services.gateway.trial_phases.schema import PhaseKind
 
 BEGAN = datetime(2026, 11, 23, 1, 0, tzinfo=UTC)
 
@@ -53,6 +56,19 @@ def test_phases_follow_each_other_over_runs_with_what_lies_within_them() -> None
         ("preparing", 2, 40, 44),
         ("restoring", 2, 41, 44),
         ("starting", 2, 44, None),
+    ]
+
+
+def test_every_phase_can_be_answered() -> None:
+    assert {one.value for one in PhaseKind} == set(get_args(Kind))
+
+
+def test_pulling_an_image_makes_the_environment_and_names_the_image() -> None:
+    image = "ghcr.io/team/train@sha256:1"
+    pulled = WorkerPhase("pull_image", at(1), at(3), image=image)
+    phases = phases_of(at(0), "queued", [RunPhases(1, at(0), None, [told("prepare", 0, 4), pulled])])
+    assert [(one.kind, one.image) for one in phases if one.within == "preparing"] == [
+        ("making_environment", image)
     ]
 
 

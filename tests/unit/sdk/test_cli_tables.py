@@ -101,6 +101,16 @@ def test_what_a_trial_did_when_is_shown_phase_by_phase(shell: Shell) -> None:
     ]
 
 
+def test_phases_name_the_image_that_was_pulled(shell: Shell) -> None:
+    times = {"began_at": "2026-01-01T00:00:00Z", "ended_at": "2026-01-01T00:00:02Z"}
+    image = "ghcr.io/team/train@sha256:1"
+    pull = {"kind": "making_environment", "run": 1, "within": "preparing", "image": image, **times}
+    told = {"trial": ID, "trial_number": 2, "state": "running", "phases": [pull]}
+    shell.answers["GET /v1/trials/31.2/phases"] = httpx.Response(200, json=told)
+    shown = shell("trial", "phases", "31.2").out
+    assert "pulling image" in shown and f"image: {image}" in shown
+
+
 def test_phases_stand_along_an_axis_of_times_and_an_upload_that_waits_says_why(shell: Shell) -> None:
     def phase(kind: str, began: int, ended: int | None, **more: object) -> dict[str, object]:
         times = [None if at is None else f"2026-01-01T00:00:{at:02}Z" for at in (began, ended)]

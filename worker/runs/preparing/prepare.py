@@ -11,6 +11,7 @@ from worker.environments.environments import EnvironmentRequest
 from worker.ranks.launch.trial_file import spec_of, write_trial_file
 from worker.runs.containers import make_folders
 from worker.runs.context import RunContext
+from worker.runs.preparing.images import get_image
 from worker.runs.watching.hangs import make_heartbeat_file
 from worker.runs.watching.profiling import make_timing_file
 from worker.sandbox.trial_files import TrialFile, write_private_file
@@ -69,13 +70,7 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
         with context.phases.during("make_environment"):
             enter(context, await tools.environments.make(environment, context.tail.log))
     if spec.container is not None:
-        request = tools.containers.request(context.stored, tools.machine)
-        if request.auth is not None and request.auth.secret is not None:
-            request = request.with_auth(await context.secrets.value(request.auth.secret))
-        with context.phases.during("pull_image") as facts:
-            image = await tools.images.get(request, context.tail.log)
-            facts["image"] = image.digest
-        context.stored = replace(context.stored, image=image)
+        context.stored = replace(context.stored, image=await get_image(context))
     if not is_handed_over:
         await _write_files(context)
     if context.machine.is_container:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from muster._clock import now_ms
-from muster.cli.base.output import table
+from muster.cli.base.output import printable, table
 from muster.client.models import Phase, TrialPhases, WaitingUploads
 
 WIDTH = 40
@@ -21,6 +21,8 @@ def show(found: TrialPhases) -> None:
     ended = max(one.ended_at or max(present, one.began_at) for one in found.phases)
     columns = (">run", "phase", ">step", "began", ">took", axis(began, ended))
     table(columns, (_row(one, began, ended, present) for one in found.phases), "")
+    for image in dict.fromkeys(one.image for one in found.phases if one.image is not None):
+        print(printable(f"image: {image}"))
     if found.waiting_uploads:
         print(waiting_message(found.waiting_uploads))
 
@@ -58,5 +60,6 @@ def _row(one: Phase, began: datetime, ended: datetime, present: datetime) -> Seq
     took = f"{(one.ended_at - one.began_at).total_seconds():,.1f} s" if one.ended_at else "running"
     if one.reason is not None:
         took = "waiting"
-    name = "  " * bool(one.within) + one.kind.replace("_", " ")
+    kind = "pulling image" if one.image is not None else one.kind.replace("_", " ")
+    name = "  " * bool(one.within) + kind
     return one.run, name, one.step, clock(one.began_at), took, bar(one, began, ended, present)

@@ -15,6 +15,7 @@ from services.registry.store.tables import (
     checkpoints,
     consumers,
     experiments,
+    images,
     models,
     runs,
     trials,
@@ -128,8 +129,9 @@ async def load_nodes(connection: AsyncConnection, kind: NodeKind, ids: Sequence[
 
 def _node(kind: NodeKind, row: RowMapping) -> LineageNode:
     facts = dict(row)
-    if facts.get("image") is None:
-        facts.pop("image", None)
+    for name in ("image", "images"):
+        if facts.get(name) is None:
+            facts.pop(name, None)
     named = {"id": str(facts.pop("id")), "name": facts.pop("called")}
     return LineageNode(**named, kind=kind, facts={**facts.pop("metadata", {}), **facts})
 
@@ -140,6 +142,10 @@ _NODES: Mapping[NodeKind, Select[Any]] = {
         func.concat_ws(" ", experiments.c.number, experiments.c.name).label("called"),
         experiments.c.number,
         experiments.c.name,
+        select(func.jsonb_object_agg(images.c.image, images.c.digest))
+        .where(images.c.experiment == experiments.c.id)
+        .scalar_subquery()
+        .label("images"),
     ),
     "trial": select(
         trials.c.id,

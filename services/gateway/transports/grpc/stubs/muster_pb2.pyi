@@ -3561,7 +3561,7 @@ class PendingStage(_message.Message):
     def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., reason: _Optional[str] = ..., asked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., needed: _Optional[int] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
 
 class Phase(_message.Message):
-    __slots__ = ("kind", "run", "began_at", "ended_at", "within", "step", "reason")
+    __slots__ = ("kind", "run", "began_at", "ended_at", "within", "step", "reason", "image")
     KIND_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     BEGAN_AT_FIELD_NUMBER: _ClassVar[int]
@@ -3569,6 +3569,7 @@ class Phase(_message.Message):
     WITHIN_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    IMAGE_FIELD_NUMBER: _ClassVar[int]
     kind: PhaseKind
     run: int
     began_at: _timestamp_pb2.Timestamp
@@ -3576,7 +3577,8 @@ class Phase(_message.Message):
     within: PhaseKind
     step: int
     reason: str
-    def __init__(self, kind: _Optional[_Union[PhaseKind, str]] = ..., run: _Optional[int] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., within: _Optional[_Union[PhaseKind, str]] = ..., step: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    image: str
+    def __init__(self, kind: _Optional[_Union[PhaseKind, str]] = ..., run: _Optional[int] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., within: _Optional[_Union[PhaseKind, str]] = ..., step: _Optional[int] = ..., reason: _Optional[str] = ..., image: _Optional[str] = ...) -> None: ...
 
 class Plan(_message.Message):
     __slots__ = ("on", "basis", "earlier_runs", "earlier_experiments", "others_running", "others_waiting", "futures", "unit", "trials", "stopped", "rungs", "steps", "slots", "step_s", "slot_hours", "waits_s", "took_s", "price_per_slot_hour", "cost", "notes", "warnings")
