@@ -1,4 +1,4 @@
-"""`muster doctor`: chooses the checks by what the settings of this machine name."""
+"""`muster doctor`: chooses the checks for the servers and folders that the settings of this machine name."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,5 +1,6 @@
 """A check of `muster doctor`, what it finds, and how all of them run: side by side, each with a time limit."""
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -8,6 +9,8 @@ from enum import StrEnum
 from threading import Thread
 
 from muster.errors import MusterError
+
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]*(?=@)")
 
 
 class Level(StrEnum):
@@ -20,7 +23,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found. `remedy`: what to do about it; empty if it is ok."""
+    """The answer of a check. `remedy`: the action that corrects it; empty if it is ok."""
 
     level: Level
     found: str
@@ -38,8 +41,8 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """The finding of a check."""
+class CheckOutcome:
+    """The finding of a check, with the check."""
 
     group: str
     check: str
@@ -74,21 +77,34 @@ def worst(findings: Iterable[Finding]) -> Finding:
     return Finding(level, "; ".join(dict.fromkeys(one.found for one in same)), "; ".join(remedies))
 
 
-def run_checks(checks: Sequence[Check], timeout_s: float) -> list[Result]:
+def hide_passwords(text: str) -> str:
+    """Replace user and password of every address in a text."""
+    return _PASSWORD.sub("***", text)
+
+
+def run_checks(checks: Sequence[Check], timeout_s: float) -> list[CheckOutcome]:
     """Run all checks at once, each in a thread, and return their results in order; one that takes longer than the limit is an error."""
-    begun = time.monotonic()
+    started_at = time.monotonic()
     running = [(check, _in_thread(check)) for check in checks]
-    return [_result(check, future, begun, timeout_s) for check, future in running]
+    return [_result(check, future, started_at, timeout_s) for check, future in running]
 
 
-def _result(check: Check, future: "Future[tuple[Finding, float]]", begun: float, timeout_s: float) -> Result:
+def _result(
+    check: Check, future: "Future[tuple[Finding, float]]", started_at: float, timeout_s: float
+) -> CheckOutcome:
     try:
-        finding, seconds = future.result(max(0.0, begun + timeout_s - time.monotonic()))
+        finding, seconds = future.result(max(0.0, started_at + timeout_s - time.monotonic()))
     except TimeoutError:
         remedy = "find out what does not answer, such as a firewall or a hanging file system; --timeout sets the limit"
         finding, seconds = error(f"no answer within {timeout_s:g} s", remedy), timeout_s
-    return Result(
-        check.group, check.name, finding.level, finding.found, check.why, finding.remedy, round(seconds, 3)
+    return CheckOutcome(
+        group=check.group,
+        check=hide_passwords(check.name),
+        level=finding.level,
+        found=hide_passwords(finding.found),
+        why=check.why,
+        remedy=hide_passwords(finding.remedy),
+        seconds=round(seconds, 3),
     )
 
 
@@ -97,7 +113,7 @@ def _in_thread(check: Check) -> "Future[tuple[Finding, float]]":
     promised: Future[tuple[Finding, float]] = Future()
 
     def main() -> None:
-        begun = time.monotonic()
+        started_at = time.monotonic()
         try:
             finding = check.run()
         except MusterError as failure:
@@ -106,7 +122,7 @@ def _in_thread(check: Check) -> "Future[tuple[Finding, float]]":
             finding = error(
                 f"{type(failure).__name__}: {failure}", "correct the cause, and run the check again"
             )
-        promised.set_result((finding, time.monotonic() - begun))
+        promised.set_result((finding, time.monotonic() - started_at))
 
     Thread(target=main, daemon=True, name=check.name).start()
     return promised

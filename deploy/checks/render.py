@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from deploy.checks.configuration.checking import ConfigReport, ExplainedSetting, Problem
-from deploy.checks.findings import Level, Result
+from deploy.checks.findings import CheckOutcome, Level
 from muster.cli.base.output import console, printable
 
 _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
@@ -18,10 +18,10 @@ def print_settings(report: ConfigReport, *, only_set: bool) -> None:
     """Print every setting of every process, then the problems."""
     screen = console()
     for one in report.processes:
-        shown = [setting for setting in one.explained if not only_set or setting.source != "default"]
+        listed = [setting for setting in one.explained if not only_set or setting.source != "default"]
         count = sum(setting.source != "default" for setting in one.explained)
         screen.print(f"[bold]{one.process}[/]: {len(one.explained)} settings, {count} of them set")
-        for setting in shown:
+        for setting in listed:
             _print_setting(screen, setting)
         screen.print()
     if not report.processes:
@@ -31,7 +31,7 @@ def print_settings(report: ConfigReport, *, only_set: bool) -> None:
     screen.print(_summary(Counter(problem.level for problem in report.problems), "the settings are valid"))
 
 
-def print_results(results: Sequence[Result]) -> None:
+def print_results(results: Sequence[CheckOutcome]) -> None:
     """Print the results in groups; reasons and remedies only where something is wrong."""
     screen = console()
     for group, members in groupby(results, key=lambda one: one.group):

@@ -31,6 +31,7 @@ from deploy.checks.servers.names import check_name
 from shared.clock import SystemClock
 from tests.support.small_disk import filled, small_disk
 from tests.support.test_ca import HERE, Authority, authority
+from tests.support.unprivileged import as_unprivileged
 from worker.machine.cgroups import refusal_of_limits
 from worker.settings import WorkerSection
 
@@ -110,8 +111,10 @@ def test_expired_and_expiring_certificates_are_found(tmp_path: Path) -> None:
 
 
 @contextmanager
-def tls_server(tmp_path: Path, pair: tuple[bytes, bytes], greeting: bytes = b"") -> Iterator[int]:
-    """A server that presents a certificate; with a greeting as NATS does."""
+def tls_server(
+    tmp_path: Path, pair: tuple[bytes, bytes], greeting: bytes = b"", reads_bytes: int = 0
+) -> Iterator[int]:
+    """A server that presents a certificate; after a greeting as NATS, or after reading a request as Postgres."""
     (tmp_path / "cert.pem").write_bytes(pair[0])
     (tmp_path / "key.pem").write_bytes(pair[1])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -125,6 +128,7 @@ def tls_server(tmp_path: Path, pair: tuple[bytes, bytes], greeting: bytes = b"")
             except OSError:
                 return
             try:
+                plain.recv(reads_bytes)
                 plain.sendall(greeting)
                 context.wrap_socket(plain, server_side=True).close()
             except OSError:
@@ -147,15 +151,22 @@ def ca(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     return found
 
 
-@pytest.mark.parametrize(("scheme", "greeting"), [("https", b""), ("tls", b'INFO {"tls_required":true}\r\n')])
+@pytest.mark.parametrize(
+    ("address", "greeting", "reads_bytes"),
+    [
+        ("https://127.0.0.1:{port}", b"", 0),
+        ("tls://127.0.0.1:{port}", b'INFO {"tls_required":true}\r\n', 0),
+        ("postgresql://u:p@127.0.0.1:{port}/muster?sslmode=verify-full", b"S", 8),
+    ],
+)
 def test_certificates_of_servers_are_judged(
-    tmp_path: Path, ca: Authority, scheme: str, greeting: bytes
+    tmp_path: Path, ca: Authority, address: str, greeting: bytes, reads_bytes: int
 ) -> None:
     def check(pair: tuple[bytes, bytes]) -> Finding:
-        with tls_server(tmp_path, pair, greeting) as port:
-            return check_server_certificate(
-                Endpoint("MUSTER_S3__URL", scheme, "127.0.0.1", port), datetime.now(UTC)
-            )
+        with tls_server(tmp_path, pair, greeting, reads_bytes) as port:
+            (endpoint,) = endpoints_of("MUSTER_S3__URL", address.format(port=port))
+            assert endpoint.uses_tls
+            return check_server_certificate(endpoint, datetime.now(UTC))
 
     expired = check(ca.issue(HERE, lasts=timedelta(minutes=-5)))
     assert expired.level is Level.ERROR and "expired on" in expired.found
@@ -165,6 +176,23 @@ def test_certificates_of_servers_are_judged(
     assert (
         unknown.level is Level.ERROR and "not accepted" in unknown.found and "SSL_CERT_FILE" in unknown.remedy
     )
+
+
+def test_a_database_address_decides_what_is_verified(tmp_path: Path) -> None:
+    ca = authority("database")
+    (tmp_path / "database.pem").write_bytes(ca.pem)
+
+    def check(options: str, greeting: bytes = b"S") -> Finding:
+        with tls_server(tmp_path, ca.issue(HERE, lasts=timedelta(days=90)), greeting, 8) as port:
+            (endpoint,) = endpoints_of(
+                "MUSTER_POSTGRES__SYSTEM_URL", f"postgresql://127.0.0.1:{port}/m?{options}"
+            )
+            return check_server_certificate(endpoint, datetime.now(UTC))
+
+    assert check("sslmode=require").level is Level.OK
+    assert check("sslmode=verify-full").level is Level.ERROR
+    assert check(f"sslmode=verify-full&sslrootcert={tmp_path}/database.pem").level is Level.OK
+    assert "accepts no TLS" in check("sslmode=require", greeting=b"N").found
 
 
 def test_a_server_without_tls_is_an_error() -> None:
@@ -207,6 +235,18 @@ def test_a_silent_server_leaves_the_clock_to_the_other_checks() -> None:
 @needs_root
 def test_kernel_features_of_sandboxes_are_there_for_root() -> None:
     assert [check().level for check in (check_sandboxes, check_openat2, check_seccomp)] == [Level.OK] * 3
+
+
+@needs_root
+def test_a_worker_without_root_is_checked_as_its_user(tmp_path: Path) -> None:
+    script = "from deploy.checks.machine.kernel import *; print(check_sandboxes(), check_openat2(), check_seccomp())"
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o777)
+    words = (*as_unprivileged(folder), sys.executable, "-c", script)
+    ran = subprocess.run(
+        words, capture_output=True, text=True, check=True, env={**os.environ, "HOME": str(folder)}
+    )
+    assert "ERROR" not in ran.stdout and "this user can make sandboxes" in ran.stdout
 
 
 @needs_root
@@ -270,7 +310,7 @@ def test_a_check_that_hangs_or_fails_does_not_stop_the_others() -> None:
         return ok("late")
 
     def fail() -> Finding:
-        raise ZeroDivisionError("oops")
+        raise ZeroDivisionError("oops, at nats://me:hush@bus")
 
     begun = time.monotonic()
     results = run_checks(
@@ -287,4 +327,4 @@ def test_a_check_that_hangs_or_fails_does_not_stop_the_others() -> None:
         ("fail", "error"),
         ("good", "ok"),
     ]
-    assert "0.5 s" in results[0].found and "oops" in results[1].found
+    assert "0.5 s" in results[0].found and "oops, at nats://***@bus" in results[1].found

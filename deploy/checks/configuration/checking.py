@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,15 +12,17 @@ from deploy.checks.configuration.processes import PROCESSES, settings_type
 from deploy.checks.configuration.reference import OTHER_NAMES, KnownSetting, known_names, known_settings
 from deploy.checks.configuration.start_rules import start_rules
 from deploy.checks.configuration.values import Value, Values, as_environment
+from deploy.checks.findings import hide_passwords
 from muster.errors import Rejected
 from shared.settings import DELIMITER, ServiceSettings, environment_name, read_settings
 
 MASK = "**********"
 CREATED = frozenset({"MUSTER_GATEWAY__ADMIN_TOKEN_FILE", "MUSTER_GATEWAY__PEPPER_FILE"})
 """Files that a process creates at its first start."""
-_FOLDERS = ("directory",)
+_FOLDER = "directory"
+_READ_FOLDERS = frozenset({"web_directory", "packages_directory"})
+"""Folders that a process only reads; it writes into all others."""
 _LIKENESS = 0.75
-_PASSWORD = re.compile(r"(?<=://)[^/@\s]*(?=@)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +165,9 @@ def _path_problems(process: str, known: Sequence[KnownSetting], values: Values) 
         if not setting.is_path or found is None:
             continue
         path = Path(found.text)
-        if setting.path[-1].endswith(_FOLDERS):
-            trouble = _unwritable(path) if setting.path[-1] != "web_directory" else _unreadable(path)
+        name = setting.path[-1]
+        if name.endswith(_FOLDER) and name not in _READ_FOLDERS:
+            trouble = _unwritable(path)
         elif setting.name in CREATED and not path.exists():
             trouble = _unwritable(path.parent)
         else:
@@ -201,7 +203,7 @@ def _explain(setting: KnownSetting, values: Values) -> ExplainedSetting:
     found = _find(setting, values)
     text = setting.default if found is None else found.text
     if found is not None:
-        text = MASK if setting.is_secret else _PASSWORD.sub("***", found.text)
+        text = MASK if setting.is_secret else hide_passwords(found.text)
     return ExplainedSetting(
         setting.name,
         setting.meaning,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from muster.errors import Rejected
-from shared.settings import DELIMITER, PREFIX, ServiceSettings
+from shared.settings import ServiceSettings, SettingField, settings_of
 
 PROCESSES = {
     "gateway": "services.gateway.settings",
@@ -24,13 +24,16 @@ def settings_type(process: str) -> type[ServiceSettings]:
     return found
 
 
-def own_prefix(process: str) -> str:
-    """Return the beginning of the names of settings that only this process has: `MUSTER_GATEWAY__`."""
-    return f"{PREFIX}{process.replace('-', '_').upper()}{DELIMITER}"
+def own_settings(process: str) -> tuple[SettingField, ...]:
+    """Return the settings of the section of this process, `MUSTER_GATEWAY__…`."""
+    section = process.replace("-", "_")
+    return tuple(one for one in settings_of(settings_type(process)) if one.path[0] == section)
 
 
 def choose_processes(wanted: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
-    """Return the wanted processes; if none is named, those with settings of their own among `names`.
+    """Return the wanted processes; if none is named, those that `names` are for: a setting that the process requires is among them.
+
+    Other settings prove nothing: a provisioner passes `MUSTER_WORKER__…` on, and `muster up` reads ports of the gateway.
 
     Raises:
         Rejected: A process is unknown.
@@ -42,6 +45,11 @@ def choose_processes(wanted: Sequence[str], names: Iterable[str]) -> tuple[str, 
                 f"{process!r} is not a process with settings",
                 hint=f"choose from: {', '.join(PROCESSES)}",
             )
-    given = tuple(names)
-    found = (one for one in PROCESSES if any(name.startswith(own_prefix(one)) for name in given))
-    return tuple(dict.fromkeys(wanted or found))
+    given = frozenset(names)
+    return tuple(dict.fromkeys(wanted or (one for one in PROCESSES if _is_meant(one, given))))
+
+
+def _is_meant(process: str, names: frozenset[str]) -> bool:
+    own = own_settings(process)
+    required = [one for one in own if one.is_required]
+    return any(one.name in names for one in required or own)

@@ -42,7 +42,7 @@ class KnownSetting:
 
     Attributes:
         path: Its sections and its own name: `("gateway", "webhooks", "timeout_s")`.
-        kind: What its values look like, for people.
+        kind: The form of its values, for people.
         default: None if it has none, or if the default is that it is not set.
         is_required: Whether the process does not start without it.
         is_secret: Whether its value must not be shown.
@@ -111,7 +111,7 @@ def _describe(setting: SettingField) -> KnownSetting:
         path=setting.path,
         meaning=meanings_of(setting.section).get(setting.path[-1], ""),
         kind=_kind_of(kind, info),
-        default=_shown(info.default) if has_default else None,
+        default=_text_of(info.default) if has_default else None,
         is_required=setting.is_required,
         is_secret=kind is SecretStr,
         is_path=kind is Path,
@@ -135,7 +135,7 @@ def _kind_of(kind: Any, info: FieldInfo) -> str:
         return 'JSON list, such as ["a", "b"]'
     if origin is dict:
         return "JSON object"
-    named: str = _KINDS.get(kind) or getattr(kind, "__name__", "text")
+    named = str(_KINDS.get(kind) or getattr(kind, "__name__", "text"))
     return named + _limits(info)
 
 
@@ -148,7 +148,7 @@ def _limits(info: FieldInfo) -> str:
     return f" {' and '.join(found)}" if found else ""
 
 
-def _shown(value: object) -> str:
+def _text_of(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return json.dumps([str(one) for one in value]) if isinstance(value, tuple) else str(value)

@@ -1,4 +1,4 @@
-"""What a process refuses when it starts, beyond its settings class: files that it reads, and combinations. The loaders are the process's own."""
+"""Reasons for which a process refuses to start, beyond its settings class: files that it reads, and combinations. The loaders are the process's own."""
 
 import shlex
 import shutil

@@ -1,4 +1,4 @@
-"""What sandboxes of runs need of this machine's kernel. Each feature is tried, in a process of its own where that changes it."""
+"""Kernel features that sandboxes of runs need. Each feature is tried, in a process of its own where that changes it."""
 
 import os
 import subprocess

@@ -55,13 +55,13 @@ def _refused(wanted: ListeningPort, where: str, failure: OSError) -> Finding:
     if failure.errno != errno.EADDRINUSE:
         return error(f"{where} cannot be opened: {failure.strerror}", f"correct {wanted.setting}")
     user = find_listener(wanted.port, "udp" if wanted.is_udp else "tcp")
-    if user is not None and wanted.module in _words(user):
+    if user is not None and wanted.module in _command_line(user):
         return ok(f"{where} is used by the running {wanted.module} (pid {user.pid})")
     by = f" by {user.name()} (pid {user.pid})" if user is not None else ""
     return error(f"{where} is in use{by}", f"stop that program, or set {wanted.setting} to another port")
 
 
-def _words(process: psutil.Process) -> list[str]:
+def _command_line(process: psutil.Process) -> list[str]:
     try:
         return process.cmdline()
     except psutil.Error:

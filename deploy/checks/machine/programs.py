@@ -49,34 +49,32 @@ def check_private_networks(own: WorkerSection) -> Finding:
 
 
 def check_container_engine(own: WorkerSection) -> Finding:
-    """Ask the configured engine, else podman, for its version."""
+    """Ask the configured engine, else podman, for its version. Without a configured one, only runs with an image fail."""
     command = shlex.split(own.container_engine) if own.container_engine else ["podman"]
+    broken, effect = (
+        (error, "") if own.container_engine else (warning, "; runs with an image cannot start on this worker")
+    )
     if shutil.which(command[0]) is None:
-        found = f"{command[0]} is not installed"
-        if own.container_engine:
-            return error(found, "install it, or correct MUSTER_WORKER__CONTAINER_ENGINE")
-        return warning(
-            f"{found}; this worker refuses runs with an image",
-            "apt install podman, if experiments use images",
+        return broken(
+            f"{command[0]} is not installed{effect}",
+            f"install {command[0]}, or correct MUSTER_WORKER__CONTAINER_ENGINE",
         )
+    question = [*command, "version"]
     try:
-        ran = subprocess.run(
-            [*command, "version"], capture_output=True, text=True, timeout=_ENGINE_S, check=False
-        )
+        ran = subprocess.run(question, capture_output=True, text=True, timeout=_ENGINE_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as failure:
-        return error(
-            f"{command[0]} does not answer: {failure}",
-            f"run `{shlex.join([*command, 'version'])}` to see why",
+        return broken(
+            f"{command[0]} does not answer: {failure}{effect}", f"run `{shlex.join(question)}` to see why"
         )
     if ran.returncode != 0:
         why = ran.stderr.strip().rpartition("\n")[2]
-        return error(
-            f"{command[0]} fails: {why}",
-            f"run `{shlex.join([*command, 'version'])}` as the worker's user to see why",
+        return broken(
+            f"{command[0]} fails: {why}{effect}",
+            f"run `{shlex.join(question)}` as the worker's user to see why",
         )
     return ok(f"{command[0]} {_version(ran.stdout)} answers")
 
 
 def _version(text: str) -> str:
     lines = (line.split() for line in text.splitlines())
-    return next((words[1] for words in lines if len(words) > 1 and words[0] == "Version:"), "")
+    return next((fields[1] for fields in lines if len(fields) > 1 and fields[0] == "Version:"), "")

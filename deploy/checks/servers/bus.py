@@ -9,12 +9,16 @@ import nats
 from nats.errors import Error as NatsError, NoServersError
 
 from deploy.checks.findings import Finding, error, ok, warning, worst
+from deploy.keys.permissions import BUS_KEEPER
+from deploy.postgres.urls import SERVICES
 from shared.bus import Bus, streams
 from shared.bus.connection import MAX_PAYLOAD_BYTES, WorkerIdentity
 from shared.errors import Transient
 
 WHY = "All processes exchange messages over NATS."
 _CONNECT_S = 3
+_READ_STREAMS = frozenset((*SERVICES, BUS_KEEPER))
+"""Processes whose credentials permit it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ async def _check(url: str, login: BusLogin) -> Finding:
                 f"set `max_payload: {MAX_PAYLOAD_BYTES}` in the server's configuration",
             )
         version = client.connected_server_version
-        if login.identity is None:
+        if login.process in _READ_STREAMS:
             try:
                 await Bus(client).stream_state(streams.EVENTS.name)
             except Transient as failure:

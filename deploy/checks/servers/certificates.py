@@ -3,6 +3,7 @@
 import json
 import socket
 import ssl
+import struct
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ WHY = "Clients refuse connections to a server whose certificate has expired, or 
 SOON = timedelta(days=14)
 _RENEW = "renew the certificate; services load new files without a restart"
 _CONNECT_S = 5.0
+_SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 
 
 def check_certificate_file(path: Path, now: datetime) -> Finding:
@@ -35,9 +37,9 @@ def check_certificate_file(path: Path, now: datetime) -> Finding:
 
 
 def check_server_certificate(endpoint: Endpoint, now: datetime) -> Finding:
-    """Connect as a client would, with the authorities of this machine (`SSL_CERT_FILE` included)."""
+    """Connect as a client would, with the authorities of this machine (`SSL_CERT_FILE` included), or of the address."""
     try:
-        certificate = _presented(endpoint, ssl.create_default_context())
+        certificate = _presented(endpoint, _context(endpoint))
     except ssl.SSLCertVerificationError as failure:
         return _untrusted(endpoint, failure, now)
     except (OSError, ValueError) as failure:
@@ -67,9 +69,7 @@ def judge(certificates: Sequence[x509.Certificate], now: datetime) -> Finding:
 
 def _untrusted(endpoint: Endpoint, failure: ssl.SSLCertVerificationError, now: datetime) -> Finding:
     """Say why a certificate was refused: by its dates if these are the reason, else in the words of OpenSSL."""
-    unchecked = ssl.create_default_context()
-    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
-    certificate = _presented(endpoint, unchecked)
+    certificate = _presented(endpoint, _unchecked())
     if not certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc:
         return judge([certificate], now)
     return error(
@@ -78,10 +78,26 @@ def _untrusted(endpoint: Endpoint, failure: ssl.SSLCertVerificationError, now: d
     )
 
 
+def _context(endpoint: Endpoint) -> ssl.SSLContext:
+    if endpoint.ssl_mode == "require":  # Postgres's clients encrypt then, and verify nothing
+        return _unchecked()
+    context = ssl.create_default_context(cafile=endpoint.ca_file)
+    context.check_hostname = endpoint.ssl_mode != "verify-ca"
+    return context
+
+
+def _unchecked() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
 def _presented(endpoint: Endpoint, context: ssl.SSLContext) -> x509.Certificate:
     with socket.create_connection((endpoint.host, endpoint.port), timeout=_CONNECT_S) as plain:
         if endpoint.scheme == "tls":
             _read_nats_info(plain)
+        if endpoint.is_postgres:
+            _request_tls_of_postgres(plain)
         with context.wrap_socket(plain, server_hostname=endpoint.host) as secure:
             found = secure.getpeercert(binary_form=True)
     if not found:
@@ -96,6 +112,13 @@ def _read_nats_info(plain: socket.socket) -> None:
         line += piece
     if not json.loads(line.removeprefix(b"INFO") or b"{}").get("tls_required"):
         raise ValueError("the NATS server does not require TLS")
+
+
+def _request_tls_of_postgres(plain: socket.socket) -> None:
+    """Postgres begins with TLS after a request (SSLRequest) that it accepts."""
+    plain.sendall(_SSL_REQUEST)
+    if plain.recv(1) != b"S":
+        raise ValueError("the Postgres server accepts no TLS")
 
 
 def _name(certificate: x509.Certificate) -> str:

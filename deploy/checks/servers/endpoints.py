@@ -9,20 +9,34 @@ _PORTS = {
     "redis": 6379, "rediss": 6379,
 }  # fmt: skip
 _TLS = frozenset({"https", "wss", "rediss", "tls"})
+_POSTGRES = frozenset({"postgresql", "postgres"})
+_POSTGRES_TLS = frozenset({"require", "verify-ca", "verify-full"})
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server reached by network. `setting`: the variable that names it."""
+    """A server reached by network.
+
+    Attributes:
+        setting: The variable that names it.
+        ssl_mode: Of a Postgres server, what its clients demand of TLS, in libpq's words; `verify-full` for all others.
+        ca_file: The authorities that clients of a Postgres server trust; None: those of the machine.
+    """
 
     setting: str
     scheme: str
     host: str
     port: int
+    ssl_mode: str = "verify-full"
+    ca_file: str | None = None
 
     @property
     def uses_tls(self) -> bool:
-        return self.scheme in _TLS
+        return self.scheme in _TLS or (self.is_postgres and self.ssl_mode in _POSTGRES_TLS)
+
+    @property
+    def is_postgres(self) -> bool:
+        return self.scheme in _POSTGRES
 
     @property
     def is_name(self) -> bool:
@@ -45,7 +59,12 @@ def _endpoint(setting: str, url: str) -> Endpoint | None:
         port = parts.port
     except ValueError:
         return None
-    host = parts.hostname or next(iter(parse_qs(parts.query).get("host", [""])), "")
+    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    host = parts.hostname or options.get("host", "")
     if not host or host.startswith("/") or parts.scheme not in _PORTS:
         return None
-    return Endpoint(setting, parts.scheme, host, port or _PORTS[parts.scheme])
+    port = port or _PORTS[parts.scheme]
+    if parts.scheme not in _POSTGRES:
+        return Endpoint(setting, parts.scheme, host, port)
+    ssl_mode = options.get("sslmode", "prefer")
+    return Endpoint(setting, parts.scheme, host, port, ssl_mode, options.get("sslrootcert"))

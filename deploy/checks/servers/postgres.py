@@ -1,7 +1,6 @@
 """The database, with both logins of a service."""
 
 import asyncio
-import re
 from datetime import datetime
 
 import asyncpg
@@ -15,7 +14,6 @@ WHY = "Services keep all state in Postgres, and do not start without it."
 LEAST_VERSION = 15
 _CONNECT_S = 5.0
 _RESERVED = 10
-_PASSWORD = re.compile(r"(?<=://)[^/@\s]*(?=@)")
 _FACTS = """
     SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major,
            pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS is_read_only,
@@ -55,9 +53,8 @@ async def _check(settings: PostgresSettings, service: str) -> Finding:
                 "set up the database with `muster database init`, and use the addresses in its database/SERVICE.env",
             )
         except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as failure:
-            where = _PASSWORD.sub("***", url)
             return error(
-                f"{setting} ({where}) cannot be reached: {failure or type(failure).__name__}",
+                f"{setting} ({url}) cannot be reached: {failure or type(failure).__name__}",
                 "start the server, or correct the address and the firewall between both machines",
             )
         try:

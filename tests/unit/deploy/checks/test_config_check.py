@@ -190,8 +190,15 @@ def test_an_issuer_file_of_another_kind_is_found(tmp_path: Path) -> None:
 
 
 def test_processes_are_those_with_settings_of_their_own() -> None:
-    names = ["MUSTER_GATEWAY__PORT", "MUSTER_NATS__URL", "MUSTER_WORKER__ID"]
-    assert choose_processes([], names) == ("gateway", "worker")
+    names = [
+        "MUSTER_GATEWAY__ADMIN_TOKEN_FILE",
+        "MUSTER_NATS__URL",
+        "MUSTER_WORKER__ID",
+        "MUSTER_REGISTRY__LANES",
+    ]
+    assert choose_processes([], names) == ("gateway", "registry", "worker")
+    # A provisioner passes settings of workers on, and `muster up` reads the gateway's port.
+    assert choose_processes([], ["MUSTER_WORKER__NICENESS", "MUSTER_GATEWAY__PORT"]) == ()
     assert choose_processes(["searcher"], names) == ("searcher",)
     with pytest.raises(Rejected, match="not a process"):
         choose_processes(["gatway"], [])
