@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -19,9 +20,16 @@ from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import NatsServer, RedisServer, S3Server
 from deploy.embedded.servers.s3 import AUDIT_BUCKET
 from deploy.embedded.services import SERVICES
+from shared.auth.nats_jwt import WorkerIssuer, worker_token
+from shared.clock import SystemClock
+from shared.ids import WorkerId
+from shared.messages.workers import Credentials
 from shared.settings import PostgresSettings, RedisSettings, S3Settings
 from tests.integration.servers import BUCKET, Servers, TestDatabase
 from tests.support.command_line import Ended, run
+from worker.connection.identity import load_identity
+from worker.connection.join_command import JoinSettings
+from worker.paths import WorkerPaths
 
 Environment = Callable[[str], dict[str, str]]
 
@@ -100,6 +108,29 @@ def test_the_bus_accepts_its_services_and_refuses_others(
     # One server of a cluster that does not answer is an error, although clients would use the other.
     two = f"{nats_server.url},nats://127.0.0.1:{free_ports(1)[0]}"
     assert check_bus(BusLogin("registry", two, credentials)).level is Level.ERROR
+
+
+def test_a_workers_credentials_are_tried(servers: Servers, nats_server: NatsServer, tmp_path: Path) -> None:
+    folder = tmp_path / "muster" / "worker"
+    paths = WorkerPaths(folder)
+    paths.make(is_shared=False)
+    identity, now = load_identity(paths.identity), SystemClock().now()
+    closed = free_ports(1)[0]
+    joined = JoinSettings(url=f"http://127.0.0.1:{closed}", id="w1", address="127.0.0.1", kind="cpu")
+
+    def check(until: datetime) -> dict[str, dict[str, str]]:
+        issuer = WorkerIssuer.from_json(servers.keys.worker_issuer.read_text())
+        jwt = worker_token(issuer, "w1", identity.user_key, now=now, until=until)
+        identity.keep(Credentials(worker=WorkerId("w1"), jwt=jwt, nats_url=nats_server.url, expires_at=until))
+        ended = doctor(joined.environment(folder), tmp_path)
+        return {one["check"]: one for one in json.loads(ended.out)["checks"]}
+
+    found = check(now + timedelta(hours=1))
+    assert found["worker's credentials"]["level"] == "ok", found["worker's credentials"]
+    assert found[f"gateway http://127.0.0.1:{closed}"]["level"] == "error"
+    assert found["worker"]["level"] == "ok", found["worker"]
+    expired = check(now - timedelta(minutes=1))["worker's credentials"]
+    assert expired["level"] == "error" and "muster worker token" in expired["remedy"]
 
 
 def test_postgres_is_checked_with_both_logins_and_the_schema(

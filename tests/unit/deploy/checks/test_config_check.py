@@ -10,12 +10,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from deploy.checks.commands import config
+from deploy.checks.configuration import values
 from deploy.checks.configuration.checking import MASK, ConfigReport, Problem, check_configuration
 from deploy.checks.configuration.processes import PROCESSES, choose_processes
 from deploy.checks.configuration.reference import known_settings
-from deploy.checks.configuration.values import read_values
+from deploy.checks.configuration.values import Value, read_values
 from muster.errors import Rejected
 from tests.support.test_ca import HERE, authority
+from worker.connection.join_command import JOIN_FILE, JoinSettings
 
 POSTGRES = {
     "MUSTER_POSTGRES__TENANT_URL": "postgresql://t:hush@db/muster",
@@ -37,9 +39,9 @@ def gateway(tmp_path: Path) -> dict[str, str]:
     return POSTGRES | {"MUSTER_GATEWAY__ADMIN_TOKEN_FILE": str(tmp_path / "secrets" / "admin-token")}
 
 
-def check(process: str, values: dict[str, str], tmp_path: Path) -> ConfigReport:
+def check(process: str, given: dict[str, str], tmp_path: Path) -> ConfigReport:
     file = tmp_path / f"{process}.env"
-    file.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
+    file.write_text("".join(f"{name}={value}\n" for name, value in given.items()))
     return check_configuration((process,), read_values([file]))
 
 
@@ -217,6 +219,20 @@ def test_files_are_read_as_systemd_reads_them(tmp_path: Path) -> None:
         read_values([file])
     with pytest.raises(Rejected, match="No such file"):
         read_values([tmp_path / "missing.env"])
+
+
+def test_a_joined_machine_has_the_settings_of_its_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values, "default_directory", lambda: tmp_path)
+    assert read_values([]) == {}
+    joined = JoinSettings(url="https://muster.example", id="w1", address="10.0.0.7")
+    (tmp_path / JOIN_FILE).write_text(joined.model_dump_json())
+    found = read_values([])
+    assert found["MUSTER_WORKER__ID"] == Value("w1", str(tmp_path / JOIN_FILE))
+    assert choose_processes([], found) == ("worker",)
+    monkeypatch.setenv("MUSTER_WORKER__ID", "w2")
+    assert set(read_values([])) == {"MUSTER_WORKER__ID"}
 
 
 def run(*arguments: str) -> Result:
