@@ -13,7 +13,7 @@ config = typer.Typer(
 Processes = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[PROCESS]...",
+        metavar="PROCESS",
         help="gateway, registry, searcher, scheduler, provisioner, simulator, bus-keeper or worker. Default: those that have settings here.",
     ),
 ]

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from deploy.checks.configuration.checking import ConfigReport, ProcessSettings
-from deploy.checks.findings import Check, Finding, error, ok, warning
+from deploy.checks.configuration.checking import ConfigReport, Problem, ProcessSettings
+from deploy.checks.findings import Check, Finding, Level, error, ok, warning, worst
 from deploy.checks.machine import clock as clocks, disk, gpus, kernel, ports, programs
 from deploy.checks.machine.clock import RemoteClock
 from deploy.checks.machine.ports import ListeningPort
@@ -38,8 +38,9 @@ def plan_checks(report: ConfigReport) -> list[Check]:
 def _checks(report: ConfigReport) -> Iterator[Check]:
     valid = [one for one in report.processes if one.settings is not None]
     for one in report.processes:
-        problems = [problem.problem for problem in one.problems]
-        yield Check(SETTINGS, one.process, _WHY_SETTINGS, partial(_settings_finding, one.process, problems))
+        yield Check(SETTINGS, one.process, _WHY_SETTINGS, partial(_settings_finding, one))
+    if report.unknown:
+        yield Check(SETTINGS, "names", _WHY_SETTINGS, partial(_names_finding, report.unknown))
     yield Check(MACHINE, "clock", clocks.WHY, partial(clocks.check_clock, _clocks(valid), SystemClock()))
     for one in valid:
         yield from _disks(one)
@@ -56,11 +57,23 @@ def _checks(report: ConfigReport) -> Iterator[Check]:
         yield from _servers(one)
 
 
-def _settings_finding(process: str, problems: Sequence[str]) -> Finding:
-    if not problems:
+def _settings_finding(one: ProcessSettings) -> Finding:
+    if not one.problems:
         return ok("valid")
-    rest = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
-    return error(f"{problems[0]}{rest}", f"run `muster config check {process}`")
+    own = (setting for setting in one.explained if setting.name.startswith("MUSTER_WORKER__"))
+    if one.process == "worker" and all(setting.source == "default" for setting in own):
+        return warning(
+            "this machine has no settings of a worker yet; the other checks use the defaults",
+            "run `muster worker join`, as `muster worker token` on the platform prints it",
+        )
+    rest = f", and {len(one.problems) - 1} more" if len(one.problems) > 1 else ""
+    return error(f"{one.problems[0].problem}{rest}", f"run `muster config check {one.process}`")
+
+
+def _names_finding(unknown: Sequence[Problem]) -> Finding:
+    return worst(
+        Finding(Level(problem.level), f"nothing reads {problem.name}", problem.remedy) for problem in unknown
+    )
 
 
 def _clocks(processes: Sequence[ProcessSettings]) -> list[RemoteClock]:

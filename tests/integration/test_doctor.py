@@ -84,12 +84,17 @@ def test_wrong_settings_are_an_error_of_the_doctor_too(platform: dict[str, str],
     assert ended.code == 1
     (wrong,) = [one for one in json.loads(ended.out)["checks"] if one["level"] == "error"]
     assert wrong["check"] == "gateway" and "muster config check gateway" in wrong["remedy"]
+    ended = doctor(platform | {"MUSTER_GATEWAY_PORT": "80"}, tmp_path, "gateway")
+    (wrong,) = [one for one in json.loads(ended.out)["checks"] if one["level"] == "error"]
+    assert wrong["check"] == "names" and "MUSTER_GATEWAY__PORT" in wrong["remedy"]
 
 
 def test_a_machine_before_its_join_is_checked_as_a_worker(tmp_path: Path) -> None:
-    ended = doctor({"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}, tmp_path)
-    names = {one["check"] for one in json.loads(ended.out)["checks"]}
-    assert {"sandboxes", "openat2", "seccomp", "control groups", "private networks", "GPUs"} <= names
+    for processes in ((), ("worker",)):
+        ended = doctor({"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}, tmp_path, *processes)
+        checks = {one["check"]: one["level"] for one in json.loads(ended.out)["checks"]}
+        expected = {"sandboxes", "openat2", "seccomp", "control groups", "private networks", "GPUs"}
+        assert expected <= checks.keys() and checks.get("worker", "warning") == "warning"
 
 
 def test_the_bus_accepts_its_services_and_refuses_others(
