@@ -36,7 +36,9 @@ Environment = Callable[[str], dict[str, str]]
 
 def doctor(environment: dict[str, str], folder: Path, *processes: str) -> Ended:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
-    return run("doctor", *processes, "--json", environment=kept | environment, folder=folder)
+    return run(
+        "doctor", *processes, "--json", "--timeout", "120", environment=kept | environment, folder=folder
+    )
 
 
 @pytest.fixture

@@ -319,12 +319,12 @@ def test_a_check_that_hangs_or_fails_does_not_stop_the_others() -> None:
             Check("g", "fail", "", fail),
             Check("g", "good", "", lambda: ok("yes")),
         ],
-        0.5,
+        3.0,
     )
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 20
     assert [(one.check, one.level) for one in results] == [
         ("hang", "error"),
         ("fail", "error"),
         ("good", "ok"),
     ]
-    assert "0.5 s" in results[0].found and "oops, at nats://***@bus" in results[1].found
+    assert "3 s" in results[0].found and "oops, at nats://***@bus" in results[1].found
