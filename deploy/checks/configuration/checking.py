@@ -153,6 +153,9 @@ def _refusals(
             place, text, hint = name, str(error), None
         else:
             continue
+        if place in reported:
+            continue
+        reported.add(place or name)
         yield Problem(
             "error", place or name, f"{place or name}: {text}", hint or "correct the value, or the file that it names", process, _source(place or name, values)
         )  # fmt: skip

@@ -102,16 +102,13 @@ def _provisioner(settings: Any) -> Iterator[Rule]:
 def _worker(settings: Any) -> Iterator[Rule]:
     from worker.machine.slots import find_slots
     from worker.paths import WorkerPaths
-    from worker.sandbox.accounts import find_account
-    from worker.sandbox.sandboxing import is_sandboxing
     from worker.sandbox.uids import read_uid_range
     from worker.settings import inherited_environment
 
     own = settings.worker
     yield "MUSTER_WORKER__UID_RANGE", lambda: read_uid_range(own.uid_range)
     yield "MUSTER_WORKER__SLOTS", lambda: find_slots(own, inherited_environment())
-    if own.user is not None and not is_sandboxing(own):
-        yield "MUSTER_WORKER__USER", lambda: find_account(own.user)
+    yield "MUSTER_WORKER__USER", partial(_check_user, own)
     if own.gateway_url is not None:
         yield "MUSTER_WORKER__GATEWAY_URL", lambda: _check_address(own.gateway_url, "http", "https")
     has_credentials = (WorkerPaths(own.directory.absolute()).identity / "credentials.json").exists()
@@ -143,6 +140,14 @@ def _check_program(program: str) -> None:
 
 def _check_engine(command: str) -> None:
     _check_program(shlex.split(command)[0])
+
+
+def _check_user(own: Any) -> None:
+    from worker.sandbox.accounts import find_account
+    from worker.sandbox.sandboxing import why_no_sandboxes
+
+    if own.user is not None and why_no_sandboxes(own) is not None:
+        find_account(own.user)
 
 
 def _check_folder(folder: str) -> None:

@@ -7,8 +7,9 @@ import tempfile
 
 from deploy.checks.findings import Finding, error, ok, warning
 from worker.machine.cgroups import refusal_of_limits
+from worker.sandbox.sandboxing import why_no_sandboxes
 from worker.sandbox.trial_files import open_beneath
-from worker.sandbox.user_namespaces import refusal_of_sandboxes
+from worker.settings import WorkerSection
 
 WHY_SANDBOXES = (
     "Without sandboxes, runs of different users are not separated from each other and from the machine."
@@ -19,23 +20,15 @@ WHY_CGROUPS = (
     "Control groups limit memory and processes of a run; without them one run can exhaust the machine."
 )
 _TRIED_S = 20.0
-_NAMESPACES = "from muster.runtime.sandbox import kernel as k; k.unshare(k.CLONE_NEWNS | k.CLONE_NEWPID | k.CLONE_NEWIPC | k.CLONE_NEWUTS | k.CLONE_NEWNET)"
 _FILTER = "from muster.runtime.sandbox import kernel as k, seccomp; k.prctl(k.PR_SET_NO_NEW_PRIVS, 1); seccomp.restrict_calls()"
 
 
-def check_sandboxes() -> Finding:
-    """Make namespaces as root, or a whole sandbox as another user."""
-    if os.geteuid() != 0:
-        refusal = refusal_of_sandboxes()
-        if refusal is not None:
-            return error(refusal.message, refusal.hint or "start the worker as root")
-        return ok("this user can make sandboxes; runs share the machine's network")
-    if why := _tried(_NAMESPACES):
-        return error(
-            f"root cannot make namespaces here: {why}",
-            "start the worker outside of a container, or in one with CAP_SYS_ADMIN and without a filter of unshare",
-        )
-    return ok("root can make mount, PID, IPC, UTS and network namespaces")
+def check_sandboxes(own: WorkerSection) -> Finding:
+    """Make a sandbox, as the worker does before its first run."""
+    refusal = why_no_sandboxes(own)
+    if refusal is not None:
+        return error(refusal.message, refusal.hint or "start the worker as root, outside of a container")
+    return ok("runs get sandboxes")
 
 
 def check_openat2() -> Finding:

@@ -183,6 +183,9 @@ def test_combinations_that_a_start_refuses_are_found(tmp_path: Path) -> None:
     }
     found = {problem.name for problem in check("worker", worker, tmp_path).problems}
     assert found == {"MUSTER_WORKER__UID_RANGE", "MUSTER_WORKER__JOIN_TOKEN"}
+    worker |= {"MUSTER_WORKER__SANDBOX": "auto", "MUSTER_WORKER__USER": "nobody"}
+    names = [problem.name for problem in check("worker", worker, tmp_path).problems]
+    assert len(names) == len(set(names)), "one mistake is one problem"
 
 
 def test_an_issuer_file_of_another_kind_is_found(tmp_path: Path) -> None:
