@@ -4,12 +4,16 @@ A service's own class adds the sections it needs (`postgres: PostgresSettings`) 
 """
 
 import difflib
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from types import NoneType
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -32,17 +36,25 @@ class Section(BaseModel):
 
 
 class NatsSettings(Section):
-    """Connection to NATS. `credentials`: path of a `.creds` file."""
+    """Connection to NATS.
+
+    Attributes:
+        url: Addresses of the NATS servers, comma-separated.
+        credentials: The `.creds` file of this service, from `muster keys init`.
+    """
 
     url: str = "nats://127.0.0.1:4222"
     credentials: Path | None = None
 
 
 class PostgresSettings(Section):
-    """The service's two Postgres logins: tenant (row-level security) and system (all tenants).
+    """The service's two Postgres logins.
 
-    `pool_size`: maximum number of connections, for each of them. `owner_url` is accepted because services of
-    release 0.2.0 needed it; now only the migration step uses the owner's login.
+    Attributes:
+        owner_url: Not used. Accepted because services of release 0.2.0 needed it; only the migration step uses the owner's login.
+        tenant_url: Login for requests, under row-level security.
+        system_url: Login for background work on all tenants.
+        pool_size: Maximum number of connections, for each login.
     """
 
     owner_url: SecretStr | None = None
@@ -52,13 +64,25 @@ class PostgresSettings(Section):
 
 
 class RedisSettings(Section):
-    """Rate limits and caches. Without Redis the platform continues with stricter limits."""
+    """Rate limits and caches. Without Redis the platform continues with stricter limits.
+
+    Attributes:
+        url: Address of Redis or Valkey, with user and password: `rediss://USER:PASSWORD@HOST:6379/0`.
+    """
 
     url: SecretStr
 
 
 class S3Settings(Section):
-    """The object store: any S3 server."""
+    """The object store: any S3 server.
+
+    Attributes:
+        url: Address of the server, without the bucket.
+        access_key: Key id of the account that reads and writes the bucket.
+        secret_key: Secret of that key.
+        bucket: Name of the bucket.
+        region: Region that requests are signed for; most stores other than AWS accept any.
+    """
 
     url: str
     access_key: SecretStr
@@ -68,7 +92,13 @@ class S3Settings(Section):
 
 
 class TelemetrySettings(Section):
-    """Destination of traces: an OTLP endpoint, else rotating files in `directory`, else none."""
+    """Destination of traces: an OTLP endpoint, else rotating files, else none.
+
+    Attributes:
+        otlp_endpoint: Address of an OTLP collector (HTTP).
+        directory: Folder for traces as files, if there is no collector.
+        file_bytes: Size at which a file is rotated.
+    """
 
     otlp_endpoint: str | None = None
     directory: Path | None = None
@@ -76,7 +106,13 @@ class TelemetrySettings(Section):
 
 
 class SideSettings(Section):
-    """The side port with `/live`, `/ready` and `/metrics`. Port 0 chooses a free port."""
+    """The side port with `/live`, `/ready` and `/metrics`.
+
+    Attributes:
+        host: Address on which the side port listens.
+        port: Number of the side port; 0 chooses a free one.
+        token: Bearer token that reads `/metrics`. Required if the host is not a loopback address.
+    """
 
     host: str = "127.0.0.1"
     port: int = Field(0, ge=0, le=65535)
@@ -92,7 +128,11 @@ class SideSettings(Section):
 
 
 class LogSettings(Section):
-    """Structured logs on standard error, one JSON object per line."""
+    """Structured logs on standard error, one JSON object per line.
+
+    Attributes:
+        level: Least level of lines that are written.
+    """
 
     level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -117,6 +157,30 @@ class ServiceSettings(BaseSettings):
 Settings = TypeVar("Settings", bound=ServiceSettings)
 
 
+@dataclass(frozen=True, slots=True)
+class SettingFault:
+    """Why a process refuses a variable. `text` names it; `is_unknown`: the process has no such setting."""
+
+    name: str
+    text: str
+    is_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SettingField:
+    """A setting of a process: its sections and name, its field, the section that has it, and whether it must be set."""
+
+    path: tuple[str, ...]
+    field: FieldInfo
+    section: type[BaseModel]
+    is_required: bool
+
+    @property
+    def name(self) -> str:
+        """The variable's name."""
+        return environment_name(self.path)
+
+
 def load(kind: type[Settings]) -> Settings:
     """Return the settings from the environment.
 
@@ -124,11 +188,75 @@ def load(kind: type[Settings]) -> Settings:
         Rejected: A key is unknown, missing or invalid (`bad_settings`); the message names each of them.
     """
     _refuse_unknown_sections(os.environ, frozenset(kind.model_fields) | SECTIONS)
+    settings, faults = read_settings(kind)
+    if settings is None:
+        raise Rejected("bad_settings", "; ".join(fault.text for fault in faults))
+    return settings
+
+
+def read_settings(kind: type[Settings]) -> tuple[Settings | None, Sequence[SettingFault]]:
+    """Return the settings from the environment, or None and every reason why they are refused."""
+    if faults := list(_find_broken_json(kind)):
+        return None, faults
     try:
-        return kind()
+        return kind(), ()
     except ValidationError as error:
-        faults = "; ".join(_sentence(fault) for fault in error.errors(include_url=False, include_input=False))
-        raise Rejected("bad_settings", faults) from error
+        found = error.errors(include_url=False, include_input=False)
+        return None, [fault for one in found for fault in _faults(one, kind)]
+
+
+def settings_of(kind: type[BaseModel]) -> Iterator[SettingField]:
+    """Yield every setting of a settings class, section by section."""
+    yield from _fields(kind, (), is_used=True)
+
+
+def environment_name(path: Sequence[str]) -> str:
+    """Return the variable of a setting: `MUSTER_GATEWAY__PORT` for `("gateway", "port")`."""
+    return PREFIX + DELIMITER.join(path).upper()
+
+
+def _fields(kind: type[BaseModel], path: tuple[str, ...], *, is_used: bool) -> Iterator[SettingField]:
+    for name, field in kind.model_fields.items():
+        section = _section(field.annotation)
+        is_required = is_used and field.is_required()
+        if section is None:
+            yield SettingField((*path, name), field, kind, is_required)
+        else:
+            # A section with a default is complete; one that may be missing requires its settings only if it is used.
+            yield from _fields(section, (*path, name), is_used=is_required)
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    for one in (annotation, *get_args(annotation)):
+        if isinstance(one, type) and issubclass(one, BaseModel):
+            return one
+    return None
+
+
+def _find_broken_json(kind: type[BaseModel]) -> Iterator[SettingFault]:
+    """Yield variables that must be JSON and are not. The settings class would raise an error that does not name them."""
+    given = {name.upper(): text for name, text in os.environ.items() if text}
+    names: dict[str, str] = {}
+    for setting in settings_of(kind):
+        names |= {environment_name(setting.path[:end]): "object" for end in range(1, len(setting.path))}
+        if _is_list(setting.field.annotation):
+            names[setting.name] = 'list, such as ["a", "b"]'
+    for name, form in names.items():
+        if name in given and not _is_json(given[name]):
+            yield SettingFault(name, f"{name} must be a JSON {form}")
+
+
+def _is_list(annotation: Any) -> bool:
+    kinds = [one for one in (annotation, *get_args(annotation)) if one is not NoneType]
+    return any(get_origin(one) in (tuple, list, set, frozenset) for one in kinds)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _refuse_unknown_sections(environment: Mapping[str, str], known: frozenset[str]) -> None:
@@ -142,12 +270,16 @@ def _refuse_unknown_sections(environment: Mapping[str, str], known: frozenset[st
         raise Rejected("bad_settings", f"{name} is not a setting of Muster", hint=hint)
 
 
-def _sentence(fault: ErrorDetails) -> str:
-    name = PREFIX + DELIMITER.join(str(part) for part in fault["loc"]).upper()
+def _faults(fault: ErrorDetails, kind: type[BaseModel]) -> Iterator[SettingFault]:
+    path = tuple(str(part) for part in fault["loc"])
+    name = environment_name(path)
     match fault["type"]:
         case "missing":
-            return f"{name} is missing"
+            # Of a section without any setting, name those that it needs.
+            for setting in settings_of(kind):
+                if setting.is_required and setting.path[: len(path)] == path:
+                    yield SettingFault(setting.name, f"{setting.name} is missing")
         case "extra_forbidden":
-            return f"{name} is not a setting of Muster"
+            yield SettingFault(name, f"{name} is not a setting of Muster", is_unknown=True)
         case _:
-            return f"{name}: {fault['msg']}"
+            yield SettingFault(name, f"{name}: {fault['msg']}")

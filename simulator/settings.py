@@ -8,8 +8,10 @@ from shared.settings import Section, ServiceSettings
 class SimulatorSection(Section):
     """Limits of a plan.
 
-    `plans_at_once`: concurrent plans; more of them wait. `plan_s`: time limit, after which a plan is based on
-    the futures simulated so far. `plan_memory_mib`: address space of the simulation process.
+    Attributes:
+        plans_at_once: Concurrent plans; more of them wait.
+        plan_s: Time limit, after which a plan is based on the futures simulated so far.
+        plan_memory_mib: Address space of the simulation process.
     """
 
     plans_at_once: int = Field(2, ge=1, le=64)

@@ -24,10 +24,13 @@ class WorkerSection(Section):
     Attributes:
         id: The worker's name; letters, digits, `-` and `_`.
         directory: The data directory, kept over restarts: identity, journals, caches, runs.
+        pool: The pool that the worker joins.
         address: The address at which other machines of the pool reach this one.
         labels: Labels that experiments can select, comma-separated: `rack=r7,zone=a`.
         slots: Number of slots. Default: the GPUs, else the cores.
+        kind: Kind of the slots. Default: `cuda` if there are GPUs, else `cpu`.
         gateway_url: The gateway to join; needed with `join_token` at the first start only.
+        join_token: The one-time token from `muster worker token`.
         warm: Modules that the warm parent imports, comma-separated.
         warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
         machine: Identifies the host: equal for all workers on it, different on every other host. Exclusive pools serve one tenant at a time

@@ -6,7 +6,12 @@ from shared.settings import Section, ServiceSettings
 
 
 class BusKeeperSection(Section):
-    """`replicas`: copies of each stream that it creates; 3 for a cluster of three NATS servers. `every_s`: pause between checks."""
+    """Settings of the bus keeper.
+
+    Attributes:
+        replicas: Copies of each stream that it creates; 3 for a cluster of three NATS servers.
+        every_s: Pause between checks.
+    """
 
     replicas: int = Field(1, ge=1, le=5)
     every_s: float = Field(1.0, gt=0, le=5)

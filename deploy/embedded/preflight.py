@@ -2,12 +2,9 @@
 
 import os
 import shutil
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
-from deploy.embedded.host.ports import is_free
+from deploy.embedded.host.ports import describe_listener, is_free
 from deploy.embedded.options import Options
 from muster.errors import Rejected
 
@@ -44,16 +41,6 @@ def check_ports(options: Options) -> None:
         if port and not is_free(port):
             raise Rejected(
                 "port_in_use",
-                f"port {port} is in use{_by_whom(port)}",
+                f"port {port} is in use{describe_listener(port)}",
                 hint=f"stop that process, or set {setting} to another port (0: any free one)",
             )
-
-
-def _by_whom(port: int) -> str:
-    with suppress(psutil.Error, OSError):
-        for connection in psutil.net_connections("tcp"):
-            if connection.laddr and connection.laddr.port == port and connection.status == psutil.CONN_LISTEN:
-                if connection.pid is None:
-                    return ""
-                return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
-    return ""

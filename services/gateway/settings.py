@@ -19,7 +19,15 @@ from shared.settings import (
 class WebhookSection(Section):
     """Delivery of webhooks: `MUSTER_GATEWAY__WEBHOOKS__…`.
 
-    `allowed_networks` lists the internal networks that webhooks may call besides the internet, such as `["10.1.2.0/24"]`.
+    Attributes:
+        allowed_networks: Internal networks that webhooks may call besides the internet, such as `["10.1.2.0/24"]`.
+        timeout_s: Time limit of one delivery.
+        initial_backoff_s: Pause before the first repetition of a failed delivery; it doubles with each further one.
+        max_backoff_s: Longest pause between repetitions.
+        give_up_after_s: Age at which an undelivered event becomes a dead letter.
+        delivered_retention_days: How long delivered events are listed.
+        dead_letter_retention_days: How long dead letters can be replayed.
+        max_per_tenant: Maximum number of webhooks of a tenant.
     """
 
     allowed_networks: tuple[IPvAnyNetwork, ...] = ()
@@ -35,7 +43,9 @@ class WebhookSection(Section):
 class AuditStoreSection(S3Settings):
     """Bucket with Object Lock for anchors of the audit log: `MUSTER_GATEWAY__AUDIT_STORE__…`.
 
-    `retention_days` is how long the store must keep each anchor; nobody can delete it before.
+    Attributes:
+        bucket: Name of the bucket, which must have Object Lock.
+        retention_days: How long the store must keep each anchor; nobody can delete it before.
     """
 
     bucket: str = "muster-audit"
@@ -45,8 +55,13 @@ class AuditStoreSection(S3Settings):
 class SecretsSection(Section):
     """User secrets: `MUSTER_GATEWAY__SECRETS__…`.
 
-    `key_file` contains the master keys that encrypt the secrets, one per line, each of 64 hexadecimal digits, the newest first. `keys` replaces
-    the file: the same keys, separated by commas. By default, the master key is derived from the pepper. All replicas need the same keys.
+    All replicas need the same keys.
+
+    Attributes:
+        key_file: The master keys that encrypt the secrets, one per line, each of 64 hexadecimal digits, the newest first. Default: a key
+            that is derived from the pepper.
+        keys: Replaces `key_file`: the same keys, separated by commas.
+        max_per_workspace: Maximum number of secrets of a workspace.
     """
 
     key_file: Path | None = None
@@ -57,23 +72,54 @@ class SecretsSection(Section):
 class GatewaySection(Section):
     """Ports, authentication and limits of the gateway.
 
-    `admin_token_file` contains the admin token of the default tenant. If the file does not exist, the gateway creates it with mode 0600.
-    `pepper_file` contains the secret that tokens are hashed with; by default `gateway.pepper` next to `admin_token_file`.
-    `sign_in_file` configures the identity providers for users and programs (`docs/sign-in.md`).
-    `tls_certificate_file` and `tls_key_file` (PEM) enable TLS for REST and gRPC, and are reloaded when they change. With `client_ca_file`, gRPC requires
-    client certificates signed by one of these authorities.
-    `trusted_proxies` lists the networks of the site's reverse proxies, such as `["10.1.2.3/32"]`. Only requests from these may set the client address in
-    `forwarded_header`.
-    `audit_store` is a bucket with Object Lock, to which anchors of the audit log are written (`docs/audit.md`).
-    `web_directory` contains the built dashboard, served at `/`; by default the checkout's `web/dist`, if it exists.
-    `packages_directory` contains packages that machines install by pip from `/packages/simple/` (`docs/provisioning.md`); by default none are served.
-    `body_timeout_s` limits the time to receive a request body. `keep_alive_s` limits the time to receive the headers of a request, from the opening of the
-    connection or the previous response; set it higher than the idle timeout of a reverse proxy.
-    `max_connections`, `max_streams_per_tenant` and the concurrency limits apply per replica. `max_concurrent_requests_per_tenant` and `max_concurrent_requests` limit the
-    requests in progress per tenant and in total. Requests that query other services count against `max_waiting_requests_per_tenant` instead, and uploads against
-    `max_uploads_per_tenant`. Unauthenticated callers are counted by address. Up to `max_queued_requests_per_tenant` and `max_queued_requests` further requests wait, for at
-    most `queue_timeout_s`; others are refused.
-    `password_memory_kib` is the memory that Argon2id uses per password, with three passes (RFC 9106, second recommended option; at least OWASP's minimum).
+    Limits of connections, streams and concurrent requests apply per replica. Unauthenticated callers are counted by address.
+
+    Attributes:
+        host: Address on which REST and gRPC listen.
+        port: Port of REST and the dashboard; 0 chooses a free one.
+        grpc_port: Port of gRPC; 0 chooses a free one.
+        admin_token_file: The admin token of the default tenant. If the file does not exist, the gateway creates it with mode 0600.
+        pepper_file: The secret that tokens are hashed with. Default: `gateway.pepper` next to `admin_token_file`.
+        spool_directory: Folder for uploads in progress. Default: `spool` next to `admin_token_file`.
+        allowed_hosts: Host names by which clients may address the gateway; requests to others are refused.
+        trusted_proxies: Networks of the site's reverse proxies, such as `["10.1.2.3/32"]`. Only their requests may set the client address.
+        forwarded_header: The header in which these proxies pass the client address.
+        deadline_s: Time limit of a request.
+        upload_deadline_s: Time limit of an upload.
+        body_timeout_s: Time limit for receiving a request body.
+        validate_timeout_s: How long a new experiment waits for scheduler and searcher to check it.
+        query_timeout_s: How long a request waits for an answer of another service.
+        plan_timeout_s: How long `muster plan` waits for its simulation.
+        command_wait_s: How long a change waits for its owner, before it is answered as in progress.
+        follow_poll_s: Interval at which followed logs and metrics are read.
+        keep_alive_s: Time to receive the headers of a request, from the opening of the connection or the previous response. Set it
+            higher than the idle timeout of a reverse proxy.
+        max_connections: Maximum number of connections.
+        max_concurrent_requests: Maximum number of requests in progress.
+        max_concurrent_requests_per_tenant: Maximum number of requests in progress of one tenant.
+        max_waiting_requests_per_tenant: The same for requests that query other services.
+        max_uploads_per_tenant: The same for uploads.
+        max_queued_requests: Requests beyond these limits that may wait; others are refused.
+        max_queued_requests_per_tenant: The same for one tenant.
+        queue_timeout_s: How long a request waits for one of these limits.
+        max_streams_per_tenant: Maximum number of open streams of one tenant.
+        max_code_bytes: Maximum size of a code archive.
+        reads_per_s: Reads per second of one caller; bursts of twice as many are allowed.
+        writes_per_s: Changes per second of one caller.
+        streams_per_s: New streams per second of one caller.
+        joins_per_s: Joins of workers per second.
+        event_retention_days: How long events can be read again.
+        sign_in_file: Identity providers for users and programs (`docs/sign-in.md`).
+        passwords: Whether users can sign in with a password.
+        password_memory_kib: Memory that Argon2id uses per password, with three passes (RFC 9106, second recommended option; at least
+            OWASP's minimum).
+        session_idle_timeout_s: A session without a request ends after this time.
+        session_lifetime_s: Every session ends after this time.
+        tls_certificate_file: The certificate with its chain (PEM), for REST and gRPC. It is loaded again when it changes.
+        tls_key_file: The private key of the certificate (PEM).
+        client_ca_file: Authorities of client certificates (PEM). If it is set, gRPC requires a client certificate.
+        web_directory: The built dashboard, served at `/`. Default: the checkout's `web/dist`, if it exists.
+        packages_directory: Packages that machines install by pip from `/packages/simple/` (`docs/provisioning.md`). Default: none are served.
     """
 
     host: str = "127.0.0.1"

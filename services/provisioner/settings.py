@@ -19,6 +19,7 @@ class ProvisionerSection(Section):
     Attributes:
         directory: Where each worker of this machine gets its own directory.
         gateway_url: Where workers join.
+        pool: Name of the pool of this machine.
         minimum: Workers that run without demand.
         maximum: Most workers; by default as many as the machine's slots allow.
         slots_per_worker: By default one core, or all GPUs.
@@ -26,6 +27,7 @@ class ProvisionerSection(Section):
         idle_timeout_s: A worker above the minimum is removed after this time without work.
         join_timeout_s: A worker that has not joined after this time is given up.
         labels: Labels of its workers, comma-separated: `rack=r7,zone=a`.
+        address: The address at which other machines reach its workers.
         price_per_hour: Price of one worker, for the cost ledger, `muster plan`, and searches that widen only while
             slots are cheap; 0: unknown.
         worker_command: Command that starts a worker.

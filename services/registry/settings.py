@@ -17,8 +17,10 @@ class RegistrySection(Section):
         code_bytes: Maximum size of a code archive.
         collect_after_s: How long an experiment's checkpoints are kept after its end before they are collected.
         settle_every_s: Interval of the check on ended runs whose checkpoints are not all stored.
+        collect_every_s: Interval of the collection of checkpoints.
         collect_dry: Only log what collection would delete.
         unused_for_s: How long a file's bytes are kept after the last checkpoint that refers to them was deleted.
+        unused_every_s: Interval of the check for such files.
         scrub_bytes_per_s: Rate at which stored objects are verified in the background; 0 verifies only on request.
         scrub_every_s: How long a stored object is trusted after it was verified.
         keep_points_days: Age at which metric points are deleted, whatever an experiment's config sets; None keeps them.
@@ -29,7 +31,9 @@ class RegistrySection(Section):
         retain_every_s: Interval of the check for points and lines that have expired or must be thinned.
         log_object_bytes: Bytes of a trial's log text that become one object of the store.
         log_remainder_bytes: Remaining log text of an ended trial stays in the database if it has fewer bytes than this.
+        log_remainder_after_s: Time after the end of a trial at which its remaining log text is packed.
         log_attempt_s: Time after which an unfinished log object is given up and created again.
+        log_pack_every_s: Interval at which log text is packed into objects.
         lanes: Concurrent transactions that store reports of one tenant.
     """
 

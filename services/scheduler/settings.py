@@ -14,8 +14,26 @@ def _or_none(given: object) -> object:
 
 
 class PoolSection(Section):
-    """The policy of the pool `default` (see `core/state/records/pool`). `auto` accepts workers with any kind of
-    slot. `quantum_s` may be `none`. `trusted`: it serves the tenant `default` only, and its workers need no sandbox."""
+    """The policy of the pool `default` (see `core/state/records/pool`).
+
+    Attributes:
+        kind: Kind of its slots; `auto` accepts workers with any kind.
+        preemption: Whether a waiting trial may preempt runs that rank below it.
+        exclusive: Whether a machine serves one tenant at a time.
+        auxiliary_per_worker: Maximum number of runs without slots on one worker.
+        default_priority: Priority of experiments that set none, 1 to 99; 1 is served first.
+        order: Order of waiting trials: by arrival, priority, or fair shares of tenants.
+        ageing_s: Waiting time in which a trial gains one priority level, with the order `priority`; not set: never.
+        half_life_s: Time after which past usage counts half, with the order `fair_share`.
+        min_run_s: A run is not preempted before this time.
+        max_preemptions: How often a trial is preempted at most; not set: no limit.
+        quantum_s: A run that has had its slots for this long, and has saved a checkpoint, yields them to a waiting peer; `none`: never.
+        defragment: Whether runs are moved so that enough free slots come together for a waiting trial.
+        elastic: Whether idle slots are given to elastic runs.
+        topology: Label keys from narrow to wide, such as `["rack", "zone"]`. A gang stays within one domain if possible.
+        placement: A run gets the fullest machine that fits (`best_fit`) or the emptiest (`spread`).
+        trusted: Whether it serves the tenant `default` only, so that its workers need no sandbox.
+    """
 
     kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
     preemption: bool = True
@@ -36,8 +54,13 @@ class PoolSection(Section):
 
 
 class SchedulerSection(Section):
-    """`worker_issuer_file` holds the scoped signing key for workers; `worker_nats_url` is the address at which
-    they reach the bus; usage can be queried for the last `keep_usage_days`."""
+    """Settings of the scheduler.
+
+    Attributes:
+        worker_issuer_file: The scoped signing key for credentials of workers, from `muster keys init`.
+        worker_nats_url: The address at which workers reach the bus. Default: `MUSTER_NATS__URL`.
+        keep_usage_days: How long usage can be queried.
+    """
 
     worker_issuer_file: Path
     worker_nats_url: str | None = None

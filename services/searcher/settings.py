@@ -9,10 +9,14 @@ from shared.settings import PostgresSettings, Section, ServiceSettings
 class SearcherSection(Section):
     """Intervals, timeouts and cache sizes of the searcher.
 
-    `settle_after_s`: a trial whose request has closed ends after this time even if not all validations that its last
-    run announced were stored; its checkpoints are waited for. `cached_searches`: experiments whose search state is
-    kept in memory. `save_every`: a search's state is saved after this many journal entries, or after an eighth of all
-    its entries if that is more. `budget_every_s`: minimum interval between checks of budgets.
+    Attributes:
+        announce_every_s: Interval at which the progress of experiments is published.
+        settle_after_s: A trial whose request has closed ends after this time even if not all validations that its last run announced were
+            stored; its checkpoints are waited for.
+        budget_every_s: Minimum interval between checks of budgets.
+        settle_every_s: Interval of the check for such trials.
+        cached_searches: Experiments whose search state is kept in memory.
+        save_every: A search's state is saved after this many journal entries, or after an eighth of all its entries if that is more.
     """
 
     announce_every_s: float = Field(1.0, gt=0)

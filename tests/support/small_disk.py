@@ -13,10 +13,10 @@ _PIECE = b"x" * 65536
 
 
 @contextmanager
-def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
-    """A file system of its own at `folder`; the test is skipped where none can be mounted."""
+def small_disk(folder: Path, size_bytes: int, *options: str) -> Iterator[Path]:
+    """A file system of its own at `folder`, with further options of tmpfs; the test is skipped where none can be mounted."""
     folder.mkdir(parents=True, exist_ok=True)
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", ",".join((f"size={size_bytes}", *options)), "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("a small disk takes the right to mount one")
     try:

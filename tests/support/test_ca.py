@@ -23,10 +23,10 @@ class Authority:
     def pem(self) -> bytes:
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
-    def issue(self, *names: x509.GeneralName) -> tuple[bytes, bytes]:
-        """A certificate and its key."""
+    def issue(self, *names: x509.GeneralName, lasts: timedelta = timedelta(days=1)) -> tuple[bytes, bytes]:
+        """A certificate and its key, valid from an hour ago until `lasts` from now."""
         key = ec.generate_private_key(ec.SECP256R1())
-        made = _builder("leaf", key, self.certificate.subject)
+        made = _builder("leaf", key, self.certificate.subject, lasts)
         made = made.add_extension(x509.SubjectAlternativeName(names), critical=False)
         return made.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), _pem(key)
 
@@ -38,7 +38,9 @@ def authority(name: str) -> Authority:
     return Authority(key, made.sign(key, hashes.SHA256()))
 
 
-def _builder(name: str, key: ec.EllipticCurvePrivateKey, issuer: x509.Name) -> x509.CertificateBuilder:
+def _builder(
+    name: str, key: ec.EllipticCurvePrivateKey, issuer: x509.Name, lasts: timedelta = timedelta(days=1)
+) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -47,7 +49,7 @@ def _builder(name: str, key: ec.EllipticCurvePrivateKey, issuer: x509.Name) -> x
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_after(now + lasts)
     )
 
 

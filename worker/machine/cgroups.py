@@ -149,6 +149,24 @@ def claim_trees(bounds: Bounds, mount: Path = MOUNT, own: Path = OWN) -> tuple[T
     return tuple(_separate(mount / name / own_groups.get(name, "/").lstrip("/"), name) for name in wanted)
 
 
+def refusal_of_limits(mount: Path = MOUNT, own: Path = OWN) -> tuple[str, str | None]:
+    """Return the version of control groups, and why this user cannot limit runs with them; None if it can. Changes nothing."""
+    try:
+        groups = dict(_own_groups(own))
+        if (mount / "cgroup.controllers").exists():
+            base = mount / groups.get("", "/").lstrip("/")
+            base = base.parent if base.name == DAEMON else base
+            missing = {"memory", "pids"} - set((base / "cgroup.controllers").read_text().split())
+            if missing:
+                return "cgroup v2", f"{base} has no controller {' and '.join(sorted(missing))}"
+            return "cgroup v2", None if os.access(base, os.W_OK) else f"{base} is not writable"
+        bases = [mount / name / groups.get(name, "/").lstrip("/") for name in ("memory", "pids")]
+    except OSError as error:
+        return "no control groups", str(error)
+    closed = [str(base) for base in bases if not os.access(base, os.W_OK)]
+    return "cgroup v1", f"{' and '.join(closed)} cannot be written" if closed else None
+
+
 def _own_groups(own: Path) -> Iterable[tuple[str, str]]:
     for line in own.read_text().splitlines():
         _, controllers, path = line.split(":", 2)

@@ -2,8 +2,12 @@
 
 import os
 import socket
+from contextlib import suppress
 from itertools import count
 from threading import Lock
+from typing import Literal
+
+import psutil
 
 LOOPBACK = "127.0.0.1"
 _FIRST, _PORTS, _STRIDE = 20_000, 12_000, 1_009
@@ -44,3 +48,21 @@ def accepts(port: int, host: str = LOOPBACK) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex((host, port)) == 0
+
+
+def find_listener(port: int, kind: Literal["tcp", "udp"] = "tcp") -> psutil.Process | None:
+    """Return the process that has a port, if this user may see it."""
+    with suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections(kind):
+            is_open = kind == "udp" or connection.status == psutil.CONN_LISTEN
+            if connection.laddr and connection.laddr.port == port and is_open and connection.pid is not None:
+                return psutil.Process(connection.pid)
+    return None
+
+
+def describe_listener(port: int) -> str:
+    """Return ` by NAME (pid N)` for a port in use; empty if the process is not visible."""
+    with suppress(psutil.Error):
+        if (found := find_listener(port)) is not None:
+            return f" by {found.name()} (pid {found.pid})"
+    return ""

@@ -12,6 +12,7 @@ URLS = {
 
 class SearcherSection(Section):
     cache: int = 10
+    names: tuple[str, ...] = ()
 
 
 class Settings(ServiceSettings):
@@ -62,6 +63,22 @@ def test_every_missing_key_is_named(environment: pytest.MonkeyPatch) -> None:
         load(Settings)
     assert "MUSTER_POSTGRES__TENANT_URL is missing" in str(refused.value)
     assert "MUSTER_POSTGRES__SYSTEM_URL is missing" in str(refused.value)
+
+
+def test_of_a_missing_section_the_settings_are_named(environment: pytest.MonkeyPatch) -> None:
+    for name in URLS:
+        environment.delenv(name)
+    with pytest.raises(
+        Rejected, match="MUSTER_POSTGRES__TENANT_URL is missing; MUSTER_POSTGRES__SYSTEM_URL is missing"
+    ):
+        load(Settings)
+
+
+@pytest.mark.parametrize("name", ["MUSTER_SEARCHER__NAMES", "MUSTER_SEARCHER", "MUSTER_NATS"])
+def test_a_value_that_is_not_json_is_refused_by_its_name(environment: pytest.MonkeyPatch, name: str) -> None:
+    environment.setenv(name, "localhost")
+    with pytest.raises(Rejected, match=f"{name} must be a JSON"):
+        load(Settings)
 
 
 def test_a_value_of_another_type_is_refused_by_its_name(environment: pytest.MonkeyPatch) -> None:

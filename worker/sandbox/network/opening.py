@@ -55,18 +55,10 @@ def find_networks(own: WorkerSection, *, has_sandboxes: bool) -> RunNetworks | s
         return "MUSTER_WORKER__NETWORK is host"
     if own.network == "auto" and not has_sandboxes:
         return _NO_SANDBOXES
-    config = NetworkConfig(
-        directory=own.directory.absolute(),
-        subnet=own.network_subnet,
-        allowed=read_allowed(own.network_allow),
-        resolvers=own.network_resolvers,
-        gang_port=own.network_gang_port,
-        spare=SPARE,
-    )
     try:
         if not has_sandboxes:
             raise NetworkFailed(_NO_SANDBOXES)
-        return open_networks(config)
+        return open_networks(_config_of(own))
     except NetworkFailed as error:
         if own.network == "auto":
             _log.warning("runs use the machine's network", reason=error.message, hint=_HINT)
@@ -77,6 +69,11 @@ def find_networks(own: WorkerSection, *, has_sandboxes: bool) -> RunNetworks | s
             place="MUSTER_WORKER__NETWORK",
             hint=_HINT,
         ) from error
+
+
+def refusal_of_networks(own: WorkerSection) -> str | None:
+    """Return why runs of a worker with these settings could not have private networks on this machine; None if they could."""
+    return unavailable_reason(_boundary(_config_of(own)))
 
 
 def open_networks(config: NetworkConfig) -> RunNetworks:
@@ -134,6 +131,17 @@ def _probe(boundary: Boundary) -> None:
         nft(*base_rules(probe, ()), f"delete table inet {name}")
     finally:
         ignore_failure("ip", "netns", "delete", name)
+
+
+def _config_of(own: WorkerSection) -> NetworkConfig:
+    return NetworkConfig(
+        directory=own.directory.absolute(),
+        subnet=own.network_subnet,
+        allowed=read_allowed(own.network_allow),
+        resolvers=own.network_resolvers,
+        gang_port=own.network_gang_port,
+        spare=SPARE,
+    )
 
 
 def _boundary(config: NetworkConfig) -> Boundary:

@@ -13,6 +13,8 @@ KNOWN_HELP = {
     "up": "Start the platform on this machine.",
     "down": "Stop the platform on this machine.",
     "status": "Show the platform's processes on this machine, their health and memory.",
+    "config": "Explain and check the settings of services and workers.",
+    "doctor": "Check this machine, and the servers that its settings name.",
     "deadletters": "List, show, replay or drop dead letters: messages that no handler could process.",
     "prices": "Update the prices of rented machines in the catalogue.",
     "keys": "Create, rotate and revoke the keys of services and workers.",
