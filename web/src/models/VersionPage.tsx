@@ -39,8 +39,10 @@ export default function VersionPage() {
       <Pending version={version.data} />
       <div className={css.two}>
         <Facts version={version.data} />
-        <Values title="Metrics" of={metricsOf(version.data)} />
-        <Values title="Hyperparameters" of={Object.fromEntries(flattened(version.data.lineage.hyperparameters))} />
+        <div>
+          <Values title="Metrics" of={metricsOf(version.data)} />
+          <Values title="Hyperparameters" of={Object.fromEntries(flattened(version.data.lineage.hyperparameters))} />
+        </div>
       </div>
       <Section title="Lineage"><Lineage version={version.data} /></Section>
       <History version={version.data} />
