@@ -32,5 +32,5 @@ def test_a_run_is_interrupted_if_its_worker_was_stopped_on_purpose(
         "outcome": outcome,
         "reason": reason,
     }
-    run = render_run(SimpleNamespace(state="ended", last_event=event))  # type: ignore[arg-type]
+    run = render_run(SimpleNamespace(state="ended", last_event=event))
     assert run.outcome == shown
