@@ -14,6 +14,7 @@ from shared.clock import SystemClock
 from shared.ids import WorkerId, new_id
 from shared.messages.allocations import DesiredSet, Slot
 from shared.messages.experiments import TrialVerdict
+from shared.messages.runs import WORKER_STOPPED
 from shared.messages.trial_specs import SlotKind
 from shared.runtime.process import ServiceProcess
 from worker.connection.heartbeat import Heartbeat
@@ -216,7 +217,7 @@ class _Ending:
     async def end(self) -> None:
         self.executor.begin_end()
         with suppress(TimeoutError):
-            await self.runs.end("the worker was stopped")
+            await self.runs.end(WORKER_STOPPED)
         await self.heartbeat.beat(self.runs)
         await self.executor.quit()
 

@@ -12,6 +12,8 @@ from shared.messages.trial_specs import GangMember, Signal
 
 RUN_DELETED = "run_deleted"
 """Error code for a run whose experiment or tenant was deleted; the worker does not wait for it."""
+WORKER_STOPPED = "the worker was stopped"
+"""Reason of a run that ended because its worker was stopped on purpose, such as by `muster down`."""
 RunOutcome = Literal[
     "completed",
     "stopped",

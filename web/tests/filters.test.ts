@@ -39,7 +39,7 @@ describe("the URL of the list", () => {
     expect(readListSearch({ filter: 3, sort: ["x"], archived: "no", columns: "name" })).toEqual({});
     expect(filterOf({ state: "constructor" })).toBe("");
     const before = { group: "failed" };
-    expect({ ...before, ...readListSearch(before) }).toEqual({ state: "failed" });
+    expect({ ...before, ...readListSearch(before) }).toEqual({ state: "error" });
     expect(orderOf("a,b")).toBeNull();
   });
 });

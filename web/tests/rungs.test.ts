@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { rungsOf } from "@/experiment/rungs";
 
@@ -13,6 +14,13 @@ it("collects the latest judgement per trial and rung, including NaN", () => {
 });
 
 it("does not count completed trials as stopped", () => {
-  const [rung] = rungsOf([{ kind: "judged", facts: { trial: 1, time: 12, value: 0.9, stop: true, at_top: true } } as never]);
+  const [rung] = rungsOf([{ kind: "judged", facts: { trial: 1, time: 12, value: 0.9, stop: true, reached_max_time: true } } as never]);
   expect(rung?.judged).toEqual([{ trial: 1, value: 0.9, isStopped: false, isAtEnd: true }]);
+});
+
+it("reads the facts that the searcher writes", () => {
+  const journal = readFileSync(new URL("../../tests/unit/searcher/recorded/async_halving.jsonl", import.meta.url), "utf8").trim().split("\n").slice(1).map((line) => JSON.parse(line) as never);
+  const outcomes = rungsOf(journal).flatMap(({ judged }) => judged);
+  expect(outcomes.filter(({ isAtEnd }) => isAtEnd).length).toBeGreaterThan(0);
+  expect(outcomes.filter(({ isStopped }) => isStopped).length).toBeGreaterThan(0);
 });

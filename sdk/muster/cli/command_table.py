@@ -43,7 +43,7 @@ from muster.cli.base.output import size, slots
 from muster.cli.base.plugins import Extended
 from muster.cli.checkpoints.render import show_checkpoint, show_collected, show_storage
 from muster.cli.cluster.render import cancellation_message, offers_table, utc_minute
-from muster.cli.experiments.render import trial_count
+from muster.cli.experiments.render import experiment_state, pausing_message, trial_count
 from muster.cli.models.render import aliases_of
 from muster.cli.operations.render import operation_facts
 from muster.cli.policies.render import (
@@ -128,11 +128,11 @@ NOUNS = {
         "create list describe front code logs metrics wait pause resume cancel kill finish archive unarchive edit act label search fork best export replay delete",
         ListCommand(method="experiments.list", help="List experiments, newest first by default.",
             parameters={"states": ExperimentStates, "labels": Label, "name_contains": NameText, "archived": Archived, **ORDERED, "limit": (Most, 50)},
-            columns={">#": "number", "name": "name", "state": "state", ">progress": lambda one: f"{one.progress:.0%}", "search": "searcher", ">trials": trial_count,
+            columns={">#": "number", "name": "name", "state": experiment_state, ">progress": lambda one: f"{one.progress:.0%}", "search": "searcher", ">trials": trial_count,
                 ">best": "best.value", "owner": "owner", "created": "created_at"},
             empty="no experiments: create one with `muster experiment create CONFIG`", no_match="no experiment matches the filter"),
         ActionCommand(name="pause", method="experiments.pause", help="Pause an experiment: its trials save checkpoints and release their slots.", parameters={"experiment": Number},
-            message="pausing experiment {number}; state: [bold]{state}[/]"),
+            message=pausing_message),
         ActionCommand(name="resume", method="experiments.resume", help="Resume a paused experiment.", parameters={"experiment": Number},
             message="resuming experiment {number}; state: [bold]{state}[/]"),
         ActionCommand(name="cancel", method="experiments.cancel", help="Cancel an experiment; its trials may save a last checkpoint.", parameters={"experiment": Number},

@@ -2247,7 +2247,11 @@ class Run(Resource):
     trial: UUID
     number: int
     state: str = Field(description="`granted` or `ended`.")
-    outcome: str | None = None
+    outcome: str | None = Field(
+        default=None,
+        description="`completed`, `stopped`, `parked`, `preempted`, `cancelled`, `killed`, `failed`, `lost` with its machine, or `interrupted`"
+        " because its worker was stopped.",
+    )
     reason: str | None = None
     exit_code: int | None = None
     charged: bool = Field(default=False, description="True if the run counts against `max_restarts`.")

@@ -12,6 +12,7 @@ from services.gateway.platform.json_values import (
 from services.gateway.platform.references import Row
 from services.gateway.trials import schema as trials
 from shared.messages.experiments import ParetoTrial, TrialChanged
+from shared.messages.runs import WORKER_STOPPED
 
 
 def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> trials.Trial:
@@ -65,9 +66,16 @@ def render_run(row: Row) -> trials.Run:
             "id": changed["run_id"],
             "trial": changed["trial_id"],
             "state": row.state,
+            "outcome": _outcome(changed),
             "members": members,
         }
     )
+
+
+def _outcome(changed: dict[str, Any]) -> str | None:
+    """Return a run's outcome; `interrupted` instead of `lost` if its worker was stopped on purpose."""
+    is_interrupted = changed.get("outcome") == "lost" and changed.get("reason") == WORKER_STOPPED
+    return "interrupted" if is_interrupted else changed.get("outcome")
 
 
 def _measured(validated: Any) -> trials.Measured | None:

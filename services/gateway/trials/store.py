@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, DateTime, Row, and_, cast, false, func, not_, or_, select, true
+from sqlalchemy import ColumnElement, DateTime, Row, and_, case, cast, false, func, not_, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.store import finite_cell
@@ -14,6 +14,7 @@ from services.gateway.experiments.tables import experiment
 from services.gateway.trials.tables import run, trial
 from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
+from shared.messages.runs import WORKER_STOPPED
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,13 @@ TRIALS = Cells(
 )
 """Columns that lists of trials filter and sort by."""
 
+_OUTCOME = run.c.last_event["outcome"].as_string()
+_IS_INTERRUPTED = and_(_OUTCOME == "lost", run.c.last_event["reason"].as_string() == WORKER_STOPPED)
 RUNS = Cells(
     run,
     {
-        **{name: run.c.last_event[name].as_string() for name in ("outcome", "pool")},
+        "outcome": case((_IS_INTERRUPTED, "interrupted"), else_=_OUTCOME),
+        "pool": run.c.last_event["pool"].as_string(),
         "exit_code": run.c.last_event["exit_code"].as_integer(),
         "charged": func.coalesce(run.c.last_event["charged"].as_boolean(), false()),
         **{name: _moment(run.c.last_event[name]) for name in ("granted_at", "ended_at")},

@@ -14,7 +14,7 @@ from shared.messages import experiments as messages
 from shared.messages.instances import InstanceChanged
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.reservations import GetReservations, ReservationList, ReservationView
-from shared.messages.runs import RunEnded
+from shared.messages.runs import WORKER_STOPPED, RunEnded
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import NOW, Seeded, seed, version_changed
 from tests.support.waiting import eventually
@@ -150,8 +150,14 @@ async def session_of(gateway: Gateway, user: str, api: httpx.AsyncClient) -> str
 
 
 async def attempted(api: httpx.AsyncClient, others: Others, seeded: Seeded) -> None:
-    """Beside the run that there is one that failed and one that completed."""
-    for number, outcome in ((2, {"outcome": "failed", "exit_code": 1, "charged": True}), (3, {"outcome": "completed", "exit_code": 0})):  # fmt: skip
+    """Beside the run that there is one that failed, one that completed, one interrupted and one lost."""
+    outcomes: tuple[dict[str, object], ...] = (
+        {"outcome": "failed", "exit_code": 1, "charged": True},
+        {"outcome": "completed", "exit_code": 0},
+        {"outcome": "lost", "reason": WORKER_STOPPED},
+        {"outcome": "lost", "reason": "no heartbeat for 4 s"},
+    )
+    for number, outcome in enumerate(outcomes, start=2):
         told = {
             "run_id": new_id(SystemClock()),
             "trial_id": seeded.trial,
@@ -169,7 +175,7 @@ async def attempted(api: httpx.AsyncClient, others: Others, seeded: Seeded) -> N
         await others.announce("scheduler", DEFAULT_TENANT, RunEnded.model_validate(told | outcome))
 
     async def are_told() -> bool:
-        return len(await walk(api, f"/v1/trials/{seeded.trial}/runs", 200)) == 3
+        return len(await walk(api, f"/v1/trials/{seeded.trial}/runs", 200)) == 5
 
     await eventually(are_told)
 

@@ -240,7 +240,7 @@ async def test_access_bookings_limits_and_attempts_are_chosen_as_they_are_shown(
         ), "id"),
         (trials.Run, trials.ListRunsRequest, f"/v1/trials/{trial}/runs", "", (
             ("state = ended and charged = true", ""), ("exit_code = 1 and outcome = failed", "-number"), ("ended_at is absent", ""),
-            ("pool != gpu", "-granted_at"), ("", "-exit_code,number"),
+            ("pool != gpu", "-granted_at"), ("", "-exit_code,number"), ("outcome = interrupted", ""), ("outcome = lost", ""),
         ), "number"),
         (schema.LongOperation, operations.ListOperationsRequest, "/v1/operations", "", (
             ("operation = PauseExperiment", "created_at"), ("operation != PauseExperiment", ""), ("", "operation"),

@@ -70,6 +70,19 @@ def test_it_starts_when_the_run_before_it_and_those_ahead_have_had_their_time() 
     assert third.expected_ms > second.expected_ms
 
 
+def test_the_time_that_the_run_before_it_has_taken_is_subtracted() -> None:
+    world = served(lengths=(9.0, 10.0, 10.0, 10.0, 11.0))
+    world.want(1)
+    world.want(2)
+    world.cycle()
+    left = []
+    for minutes in (0, 3, 3, 2):
+        world.wait(60 * minutes)
+        left.append(surely(world, 2).expected_ms / MINUTE_MS)
+    for expected_min, minutes_left in zip(left, (10, 7, 4, 2), strict=True):
+        assert 0.6 * minutes_left < expected_min < 1.6 * minutes_left, left
+
+
 def test_a_run_that_outlasts_all_others_is_not_about_to_end() -> None:
     world = served()
     world.want(1)

@@ -83,3 +83,23 @@ def test_health_shows_the_reason_and_ends_with_its_own_code(shell: Shell) -> Non
     assert shown.code == 6 and "does not accept messages" in shown.err and "no leader" in shown.out
     shell.answers["GET /v1/health/platform"] = httpx.Response(200, json={"state": "ok"})
     assert shell("health").code == 0
+
+
+def test_health_is_a_summary_and_lists_every_check_on_request(shell: Shell) -> None:
+    passing = {"name": "database", "ok": True, "since": "2026-12-01T08:00:00Z"}
+    checks = [passing | {"service": service} for service in ("gateway", "registry", "searcher")]
+    healthy = {"state": "ok", "checks": [*checks, checks[0] | {"name": "bus"}], "warnings": ["an old Redis"]}
+    shell.answers["GET /v1/health/platform"] = httpx.Response(200, json=healthy)
+    shown = shell("health")
+    assert (shown.code, shown.out) == (0, "")
+    assert shown.err == "ok: all 4 checks of 3 services pass; `muster health -v` lists them\nan old Redis\n"
+    assert shell("health", "-v").out.count("database") == 3
+    failing = checks[1] | {"ok": False, "reason": "no answer"}
+    degraded = {
+        "state": "degraded",
+        "summary": "Degraded services: registry.",
+        "checks": [checks[0], failing],
+    }
+    shell.answers["GET /v1/health/platform"] = httpx.Response(200, json=degraded)
+    shown = shell("health")
+    assert shown.code == 6 and "no answer" in shown.out and "gateway" not in shown.out

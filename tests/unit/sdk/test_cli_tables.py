@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from muster.cli.trials.trial_table import names_in
-from tests.unit.sdk.shell import ID, Shell
+from tests.unit.sdk.shell import EXPERIMENT, ID, TRIAL, Shell
 
 TABLE = "GET /v1/experiments/31/table"
 
@@ -130,3 +130,61 @@ def test_phases_stand_along_an_axis_of_times_and_an_upload_that_waits_says_why(s
     shell.answers["GET /v1/trials/31.2/phases"] = httpx.Response(200, json=told)
     shown = shell("trial", "phases", "31.2").out
     assert "2 checkpoints wait for upload since" in shown and reason in shown
+
+
+def test_no_more_trials_are_listed_than_the_limit(shell: Shell) -> None:
+    listed = [TRIAL | {"number": number} for number in (1, 2, 3)]
+    shell.answers["GET /v1/experiments/31/trials"] = httpx.Response(
+        200, json={"items": listed, "next_cursor": "more"}
+    )
+    shown = shell("trial", "list", "31", "--limit", "2")
+    assert shown.code == 0 and "31.2" in shown.out and "31.3" not in shown.out
+    assert shell.requests[-1].url.params["limit"] == "2"
+    shell.answers[TABLE] = rows({"best": 0.1}, {"best": 0.2})
+    shown = shell("trial", "list", "31", "--sort", "best", "--limit", "1")
+    assert shown.code == 0 and "31.1" in shown.out and "31.2" not in shown.out
+    assert shell("trial", "list", "31", "--limit", "0").code == 2
+
+
+@pytest.mark.parametrize(
+    ("counts", "state"),
+    [
+        ({"running": 1, "parked": 2}, "pausing"),
+        ({"stopping": 1}, "pausing"),
+        ({"parked": 2, "finishing": 1}, "paused"),
+    ],
+)
+def test_an_experiment_is_pausing_until_its_trials_have_released_their_slots(
+    shell: Shell, counts: dict[str, int], state: str
+) -> None:
+    paused = EXPERIMENT | {"state": "paused", "final": False, "trials": counts}
+    answer = httpx.Response(200, json=paused)
+    shell.answers |= {
+        "GET /v1/experiments": httpx.Response(200, json={"items": [paused], "next_cursor": None}),
+        "GET /v1/experiments/31": answer,
+        "POST /v1/experiments/31/pause": answer,
+    }
+    assert shell("experiment", "list").out.splitlines()[1].split()[2] == state
+    assert f"state {state} " in " ".join(shell("experiment", "describe", "31").out.split())
+    assert shell("experiment", "pause", "31").err == f"pausing experiment 31; state: {state}\n"
+
+
+@pytest.mark.parametrize(
+    ("noun", "given", "asked"),
+    [
+        ("experiment", "active", "active"),
+        ("experiment", "running", "active"),
+        ("experiment", "failed", "error"),
+        ("trial", "running", "running"),
+        ("trial", "active", "running"),
+        ("trial", "failed", "error"),
+    ],
+)
+def test_states_are_found_by_the_words_of_experiments_and_of_trials(
+    shell: Shell, noun: str, given: str, asked: str
+) -> None:
+    empty = httpx.Response(200, json={"items": [], "next_cursor": None})
+    shell.answers |= {"GET /v1/experiments": empty, "GET /v1/experiments/31/trials": empty}
+    named = ("31",) if noun == "trial" else ()
+    assert shell(noun, "list", *named, "--state", given).code == 0
+    assert shell.requests[-1].url.params["state"] == asked

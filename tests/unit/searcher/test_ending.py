@@ -185,3 +185,35 @@ def test_larger_is_better() -> None:
     assert world.validate(2, 1, 0.4).judged[0].verdict == "stop"
     assert world.validate(3, 1, 0.6).judged[0].verdict == "go_on"
     assert world.experiment.best and world.experiment.best.trial == 3
+
+
+@pytest.mark.parametrize("outcome", ["failed", "cancelled"])
+def test_trials_that_fail_or_are_cancelled_are_no_progress(outcome: RequestOutcome) -> None:
+    world = started(RANDOM)
+    for number in range(1, 5):
+        world.grant(number)
+        world.close(number, outcome)
+    assert (world.experiment.is_final, world.experiment.progress) == (True, 0.0)
+
+
+@pytest.mark.parametrize("wanted", [DesiredState.CANCEL, DesiredState.KILL])
+def test_a_cancelled_search_keeps_the_progress_that_it_had(wanted: DesiredState) -> None:
+    world = started(RANDOM)
+    world.grant(1), world.grant(2)
+    world.validate(1, 1, 0.5)
+    world.close(1, "completed")
+    assert world.experiment.progress == 0.25
+    world.apply(lambda changes: cancel(changes, wanted))  # type: ignore[arg-type]
+    for number in (2, 3):
+        world.obey(number)
+    assert (world.experiment.state, world.experiment.progress) == ("cancelled", 0.25)
+
+
+def test_failed_trials_do_not_keep_a_search_from_completing() -> None:
+    world = started(RANDOM)
+    for number, outcome in enumerate(("failed", "completed", "failed", "failed"), 1):
+        world.grant(number)
+        if outcome == "completed":
+            world.validate(number, 1, 0.5)
+        world.close(number, outcome)  # type: ignore[arg-type]
+    assert (world.experiment.state, world.experiment.progress) == ("completed", 1.0)

@@ -223,3 +223,47 @@ def test_a_search_whose_every_trial_is_killed_makes_each_once_and_is_cancelled(
     assert len(world.trials) == world.experiment.planned
     assert {trial.request for trial in world.trials.values()} == {1}
     assert replay(world.config, SEED, stored(world.journal)) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        (DesiredState.KILL, "its experiment was killed"),
+        (DesiredState.CANCEL, "its experiment was cancelled"),
+    ],
+)
+def test_a_trial_that_ends_with_its_experiment_says_so(
+    wanted: Literal[DesiredState.KILL, DesiredState.CANCEL], reason: str
+) -> None:
+    world = started(RANDOM)
+    world.grant(1)
+    world.apply(lambda changes: cancel(changes, wanted))
+    assert (world.trials[2].state, world.trials[2].reason) == ("cancelled", reason), "it had no run"
+    assert (world.trials[1].state, world.trials[1].reason) == ("stopping", reason)
+    world.obey(1)
+    assert (world.trials[1].state, world.trials[1].reason) == ("cancelled", reason)
+
+
+def test_a_trial_keeps_its_own_reason_when_its_experiment_ends() -> None:
+    world = started(RANDOM)
+    world.grant(1)
+    kill(world, 1)
+    world.apply(lambda changes: cancel(changes, DesiredState.KILL))
+    world.obey(1)
+    assert world.trials[1].reason == "killed by a user"
+
+
+def test_a_trial_that_ends_by_itself_while_its_experiment_is_cancelled_has_no_foreign_reason() -> None:
+    world = started(RANDOM)
+    world.grant(1)
+    world.validate(1, 1, 0.5)
+    world.apply(lambda changes: cancel(changes, DesiredState.CANCEL))
+    world.close(1, "completed")
+    assert (world.trials[1].state, world.trials[1].reason) == ("completed", None)
+
+
+def test_a_trial_that_ends_with_a_rejected_experiment_says_why() -> None:
+    world = started(RANDOM)
+    rejected = ClosedRequest("rejected", 0, "pool x does not exist", NOW)
+    world.apply(lambda changes: on_closed(changes, RequestEnd(1, 1, rejected)))
+    assert world.trials[2].reason == "its experiment ended: pool x does not exist"

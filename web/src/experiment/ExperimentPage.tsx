@@ -5,6 +5,7 @@ import { State } from "@/parts/State";
 import { TabbedPage, type Part } from "@/parts/TabbedPage";
 import { Label } from "@/training/Label";
 import { experimentQuery } from "@/training/queries";
+import { stateOf } from "@/training/states";
 import { AnalysisTab } from "./AnalysisTab";
 import { CodeTab } from "./CodeTab";
 import { ConfigTab } from "./ConfigTab";
@@ -62,7 +63,7 @@ function Aside({ experiment }: { experiment: ExperimentDetail }) {
   return (
     <span className={css.aside}>
       <span className="muted number">#{experiment.number}</span>
-      <State state={experiment.state} />
+      <State state={stateOf(experiment)} />
       {experiment.labels.map((label) => <Label key={label} name={label} />)}
     </span>
   );

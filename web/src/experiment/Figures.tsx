@@ -7,13 +7,13 @@ import { Card, Figure } from "@/parts/Page";
 import { Progress } from "@/parts/Progress";
 import { Elapsed, Time } from "@/parts/Time";
 import { usageQuery } from "@/training/queries";
+import { endedOf } from "@/training/states";
 import { type Best, checkpointNote } from "./best";
 import css from "./Experiment.module.css";
 
 /** The key figures of the experiment. */
 export function Figures({ experiment, best }: { experiment: ExperimentDetail; best: Best | null }) {
   const { trials, metric, smaller_is_better } = experiment;
-  const done = trials.completed + trials.stopped;
   const lacking = checkpointNote(best);
   return (
     <Card className={css.figures}>
@@ -35,7 +35,7 @@ export function Figures({ experiment, best }: { experiment: ExperimentDetail; be
           <Num value={best?.value} digits={5} />
         </Figure>
         <Figure label="Trials" note={countsOf(trials)}>
-          {done}
+          {endedOf(trials)}
           {trials.planned ? <span className="muted"> / {trials.planned}</span> : null}
         </Figure>
         <Figure label="Progress" note={`${experiment.searcher.replaceAll("_", " ")}, ${smaller_is_better ? "minimizes" : "maximizes"} ${metric ?? ""}`}>
@@ -56,10 +56,11 @@ function countsOf(trials: ExperimentDetail["trials"]): string {
     trials.queued && `${trials.queued} queued`,
     trials.parked && `${trials.parked} parked`,
     trials.finishing && `${trials.finishing} finishing`,
-    trials.error && `${trials.error} failed`,
+    trials.error && `${trials.error} in error`,
+    trials.cancelled && `${trials.cancelled} cancelled`,
     trials.invalid && `${trials.invalid} invalid`,
   ].filter(Boolean);
-  return parts.length > 0 ? parts.join(", ") : counted(trials.completed + trials.stopped, "trial") + " done";
+  return parts.length > 0 ? parts.join(", ") : counted(endedOf(trials), "trial") + " ended";
 }
 
 function Cost({ experiment }: { experiment: ExperimentDetail }) {

@@ -22,11 +22,11 @@ export interface Rung {
 export function rungsOf(entries: readonly Entry[]): Rung[] {
   const found = new Map<string, Rung>();
   for (const { kind, facts } of entries) {
-    const { trial, time, value, stop, bracket, at_top: top } = facts;
+    const { trial, time, value, stop, bracket, reached_max_time: isAtEnd } = facts;
     if (kind !== "judged" || typeof trial !== "number" || typeof time !== "number") continue;
     const of = typeof bracket === "number" ? bracket : null;
     const rung = found.get(`${of}@${time}`) ?? { bracket: of, time, judged: [] };
-    rung.judged = [...rung.judged.filter((one) => one.trial !== trial), { trial, value: typeof value === "number" ? value : NaN, isStopped: stop === true && top !== true, isAtEnd: top === true }];
+    rung.judged = [...rung.judged.filter((one) => one.trial !== trial), { trial, value: typeof value === "number" ? value : NaN, isStopped: stop === true && isAtEnd !== true, isAtEnd: isAtEnd === true }];
     found.set(`${of}@${time}`, rung);
   }
   return [...found.values()].sort((one, other) => (one.bracket ?? 0) - (other.bracket ?? 0) || one.time - other.time);

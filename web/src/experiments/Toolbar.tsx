@@ -37,8 +37,8 @@ export function Toolbar({ search, onSearch, items, columnIds, onColumnIds, error
           <button type="button" aria-pressed={!search.state} onClick={() => only(undefined)}>
             All
           </button>
-          {Object.entries(STATES).map(([name, { label }]) => (
-            <button key={name} type="button" aria-pressed={search.state === name} onClick={() => only(name)}>
+          {Object.entries(STATES).map(([name, { label, filter }]) => (
+            <button key={name} type="button" title={filter} aria-pressed={search.state === name} onClick={() => only(name)}>
               {label}
             </button>
           ))}

@@ -6,6 +6,7 @@ import { Progress } from "@/parts/Progress";
 import { State } from "@/parts/State";
 import { Elapsed, Time } from "@/parts/Time";
 import { Label } from "@/training/Label";
+import { endedOf, stateOf } from "@/training/states";
 import { flattened, sayValue } from "@/training/values";
 import css from "./Experiments.module.css";
 
@@ -31,7 +32,7 @@ const MOST_LABELS = 2;
 const COLUMNS: readonly Column<Experiment>[] = [
   { id: "number", header: "#", width: 56, sort: "number", end: true, cell: (one) => <span className="number muted">{one.number}</span> },
   { id: "name", header: "Name", width: 200, sort: "name", cell: (one) => <Name experiment={one} /> },
-  { id: "state", header: "State", width: 116, sort: "state", cell: (one) => <State state={one.state} /> },
+  { id: "state", header: "State", width: 116, sort: "state", cell: (one) => <State state={stateOf(one)} /> },
   { id: "progress", header: "Progress", width: 124, sort: "progress", cell: (one) => <Progress value={one.progress} state={one.state} label={`progress of ${one.name}`} /> },
   { id: "best", header: "Best", width: 136, sort: "best.value", end: true, cell: (one) => <Best experiment={one} /> },
   { id: "trials", header: "Trials", width: 88, end: true, cell: (one) => <Trials experiment={one} /> },
@@ -123,15 +124,15 @@ function Best({ experiment }: { experiment: Experiment }) {
 }
 
 function Trials({ experiment }: { experiment: Experiment }) {
-  const { running, completed, stopped, error, planned } = experiment.trials;
-  const done = completed + stopped;
-  const summary = [`${running} running`, `${done} done`, error ? `${error} failed` : ""].filter(Boolean).join(", ");
+  const { running, error, planned } = experiment.trials;
+  const ended = endedOf(experiment.trials);
+  const summary = [`${running} running`, `${ended} ended`, error ? `${error} of them in error` : ""].filter(Boolean).join(", ");
   return (
     <span className={`${css.trials} number`} title={summary}>
       {running > 0 && <b className={css.running}>{running}</b>}
       {error > 0 && <b className={css.failed}>{error}</b>}
       <span>
-        {done}
+        {ended}
         {planned ? <span className="muted">/{planned}</span> : null}
       </span>
     </span>
@@ -144,7 +145,7 @@ export function ExperimentCard({ experiment }: { experiment: Experiment }) {
     <span className={css.card}>
       <span className={css.cardHead}>
         <b>{experiment.name}</b>
-        <State state={experiment.state} />
+        <State state={stateOf(experiment)} />
       </span>
       <Progress value={experiment.progress} state={experiment.state} label={`progress of ${experiment.name}`} />
       <span className={css.cardFoot}>

@@ -27,7 +27,7 @@ export const FIELDS: readonly FilterField[] = [
   { name: "workspace", label: "Workspace", kind: "text" },
   { name: "progress", label: "Progress", kind: "number" },
   { name: "trials.running", label: "Trials running", kind: "number" },
-  { name: "trials.error", label: "Trials failed", kind: "number" },
+  { name: "trials.error", label: "Trials in error", kind: "number" },
   { name: "priority", label: "Priority", kind: "number" },
   { name: "number", label: "Number", kind: "number" },
   { name: "created_at", label: "Created", kind: "time" },

@@ -7,12 +7,12 @@ import type { ListSearch } from "./search";
 
 const PAGE = 100;
 
-/** Groups of states, shown as tabs above the list. */
+/** Groups of states, shown as tabs above the list, each with the name of its main state. */
 export const STATES: Record<string, { label: string; filter: string }> = {
-  running: { label: "Running", filter: "state in (submitted, active, stopping)" },
+  active: { label: "Active", filter: "state in (submitted, active, stopping)" },
   paused: { label: "Paused", filter: "state = paused" },
   completed: { label: "Completed", filter: "state = completed" },
-  failed: { label: "Failed", filter: "state in (error, rejected)" },
+  error: { label: "Error", filter: "state in (error, rejected)" },
   cancelled: { label: "Cancelled", filter: "state = cancelled" },
 };
 

@@ -18,12 +18,15 @@ export interface ListSearch {
   columns?: string[];
 }
 
+/** Former names of tabs in links and saved views. */
+const FORMER_STATES = new Map([["running", "active"], ["failed", "error"]]);
+
 /** Reads the state from a URL, which may hold anything. */
 export function readListSearch(search: Record<string, unknown>): ListSearch {
   return {
     filter: text(search.filter),
     sort: text(search.sort),
-    state: text(search.state) ?? text(search.group),
+    state: readTab(text(search.state) ?? text(search.group)),
     group: undefined,
     grouped: readGrouping(search.grouped),
     open: Array.isArray(search.open) ? search.open.map((value) => (value === null ? null : String(value))) : undefined,
@@ -42,6 +45,10 @@ export function toggled(search: ListSearch, value: string | null): ListSearch {
 /** Returns the list of one group only. */
 export function alone(search: ListSearch, by: Grouping, value: string | null): ListSearch {
   return { ...search, grouped: undefined, open: undefined, filter: joined(search.filter, conditionOf(by, value)) };
+}
+
+function readTab(state: string | undefined): string | undefined {
+  return state && (FORMER_STATES.get(state) ?? state);
 }
 
 function text(value: unknown): string | undefined {

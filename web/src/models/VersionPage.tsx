@@ -8,13 +8,15 @@ import { Markdown } from "@/parts/Markdown";
 import { Card, Page, Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
 import { useMay } from "@/session/session";
+import { trialQuery } from "@/training/queries";
+import { flattened, sayValue } from "@/training/values";
 import { EditVersion } from "./Editing";
 import { Lineage } from "./Lineage";
 import css from "./Models.module.css";
 import { Aliases, Tags } from "./ModelsPage";
 import { Promotion } from "./Promotion";
 import { StageBadge } from "./StageBadge";
-import { modelQuery, versionQuery, type ModelVersion } from "./data";
+import { metricsOf, modelQuery, versionQuery, type ModelVersion } from "./data";
 
 /** One version: stage and approvals, origin, metrics and lineage. */
 export default function VersionPage() {
@@ -37,7 +39,10 @@ export default function VersionPage() {
       <Pending version={version.data} />
       <div className={css.two}>
         <Facts version={version.data} />
-        <Measured version={version.data} />
+        <div>
+          <Values title="Metrics" of={metricsOf(version.data)} />
+          <Values title="Hyperparameters" of={Object.fromEntries(flattened(version.data.lineage.hyperparameters))} />
+        </div>
       </div>
       <Section title="Lineage"><Lineage version={version.data} /></Section>
       <History version={version.data} />
@@ -60,12 +65,13 @@ function Pending({ version }: { version: ModelVersion }) {
 
 function Facts({ version }: { version: ModelVersion }) {
   const { lineage } = version;
+  const trial = useQuery({ ...trialQuery(lineage.trial), retry: false });
   return (
     <Section title="Origin">
       <Card className={css.facts}>
         <dl>
           <dt>Trial</dt>
-          <dd><Link to="/trials/$trial" params={{ trial: lineage.trial }} className={css.link}>{lineage.trial.slice(0, 8)}</Link> at step {formatNumber(lineage.step)}</dd>
+          <dd><Link to="/trials/$trial" params={{ trial: lineage.trial }} className={css.link}>{trial.data ? `${trial.data.experiment_number}.${trial.data.number}` : lineage.trial}</Link> at step {formatNumber(lineage.step)}</dd>
           <dt>Checkpoint</dt>
           <dd><code>{version.checkpoint.slice(0, 13)}</code>, {counted(version.files, "file")}, {formatBytes(version.size_bytes)}</dd>
           <dt>Code</dt>
@@ -80,16 +86,18 @@ function Facts({ version }: { version: ModelVersion }) {
   );
 }
 
-function Measured({ version }: { version: ModelVersion }) {
-  const rows = [...Object.entries(version.lineage.metrics), ...Object.entries(version.lineage.hyperparameters)];
+/** Names and values, such as the metrics; no section without any. */
+function Values({ title, of }: { title: string; of: Record<string, unknown> }) {
+  const rows = Object.entries(of);
+  if (rows.length === 0) return null;
   return (
-    <Section title="Metrics and hyperparameters">
+    <Section title={title}>
       <Card className={css.facts}>
         <dl>
-          {rows.map(([name, value], at) => (
-            <div key={`${name} ${at}`} className={css.pair}>
+          {rows.map(([name, value]) => (
+            <div key={name} className={css.pair}>
               <dt>{name}</dt>
-              <dd className="number">{typeof value === "number" ? formatNumber(value) : typeof value === "string" ? value : JSON.stringify(value)}</dd>
+              <dd className="number">{sayValue(value)}</dd>
             </div>
           ))}
         </dl>

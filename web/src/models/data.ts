@@ -20,6 +20,11 @@ export const STAGES_AFTER: Record<Stage, readonly Stage[]> = {
   archived: ["none"],
 };
 
+/** Returns the metrics at a version's step by name, those that are not finite as text. */
+export function metricsOf({ lineage }: Pick<ModelVersion, "lineage">): Record<string, number | string> {
+  return { ...lineage.metrics, ...lineage.not_finite };
+}
+
 /** Key prefix of all model queries. */
 export const MODELS = ["models"] as const;
 

@@ -10,6 +10,7 @@ const TONES: Record<string, Tone> = {
   granted: "active",
   stopping: "warn",
   finishing: "active",
+  pausing: "warn",
   paused: "warn",
   parked: "warn",
   draining: "warn",
@@ -31,11 +32,12 @@ const TONES: Record<string, Tone> = {
   failed: "bad",
   rejected: "bad",
   lost: "bad",
+  interrupted: "warn",
   saved: "good",
   corrupt: "bad",
   warning: "warn",
 };
-const MOVES = new Set(["active", "running", "training", "starting", "stopping", "finishing", "launching", "joining", "terminating"]);
+const MOVES = new Set(["active", "running", "training", "starting", "pausing", "stopping", "finishing", "launching", "joining", "terminating"]);
 
 /** Returns the colour tone of a state. */
 export function toneOf(state: string): Tone {

@@ -26,9 +26,13 @@ export function platformLinesQuery(trial: string) {
   });
 }
 
+/** The expected start changes with the time that the runs before it take, which no event reports. */
+const EXPLAIN_EVERY_MS = 15_000;
+
 export function explanationQuery(trial: string) {
   return queryOptions({
     queryKey: keys.ofTrial(trial, "explanation"),
     queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}/explanation", { params: { path: { trial } }, signal })),
+    refetchInterval: ({ state }) => (state.data?.state === "waiting" ? EXPLAIN_EVERY_MS : false),
   });
 }

@@ -38,7 +38,7 @@ for step in range(1, trial.hparams["steps"] + 1):
 `;
 
 it("shows the sign-in page to unauthenticated users and returns to the requested URL", async () => {
-  await page.goto(`${URL}/experiments?state=running`);
+  await page.goto(`${URL}/experiments?state=active`);
   await page.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
   await expectOpenToAll(page);
   await shot(page, "sign-in");
@@ -47,7 +47,7 @@ it("shows the sign-in page to unauthenticated users and returns to the requested
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("alert").waitFor();
   await signIn(page, "ann");
-  expect(page.url()).toContain("state=running");
+  expect(page.url()).toContain("state=active");
   const readable = await page.evaluate(() => document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage));
   expect(readable).not.toContain("mss_");
 });

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 
-def argument_of(enum: str, *more: str) -> Callable[[str], str]:
-    """Return a parser for the values of an API enum, plus `more`.
+def argument_of(enum: str, *more: str, **synonyms: str) -> Callable[[str], str]:
+    """Return a parser for the values of an API enum, plus `more`; a synonym stands for the value that it names.
 
     The enum is loaded on first use because importing the models is slow.
     """
@@ -15,6 +15,7 @@ def argument_of(enum: str, *more: str) -> Callable[[str], str]:
     def parse(value: str) -> str:
         from muster.client import models
 
+        value = synonyms.get(value, value)
         choices = [*(member.value for member in getattr(models, enum)), *more]
         if value not in choices:
             raise typer.BadParameter(f"{value!r} is invalid: choose from {', '.join(choices)}")
@@ -71,7 +72,7 @@ ExperimentStates = Annotated[
     list[str] | None,
     typer.Option(
         "--state",
-        parser=argument_of("ExperimentState"),
+        parser=argument_of("ExperimentState", running="active", failed="error"),
         metavar="STATE",
         help="Only items in this state. Repeatable.",
     ),
@@ -80,7 +81,7 @@ TrialStates = Annotated[
     list[str] | None,
     typer.Option(
         "--state",
-        parser=argument_of("TrialState", "invalid"),
+        parser=argument_of("TrialState", "invalid", active="running", failed="error"),
         metavar="STATE",
         help="Only trials in this state. Repeatable.",
     ),

@@ -30,6 +30,7 @@ _OTHER_CLOCK_S = 5
 STATE_STYLES = {
     "active": "cyan", "running": "cyan", "submitted": "blue", "queued": "blue", "waiting": "blue",
     "completed": "green", "ready": "green", "saved": "green", "stopped": "yellow", "paused": "yellow",
+    "pausing": "yellow", "interrupted": "yellow",
     "parked": "yellow", "stopping": "yellow", "finishing": "cyan", "draining": "yellow", "uploading": "blue",
     "invalid": "yellow", "cancelled": "magenta", "error": "red", "rejected": "red", "lost": "red", "corrupt": "red",
 }  # fmt: skip

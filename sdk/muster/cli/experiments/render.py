@@ -24,7 +24,7 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("labels", ", ".join(found.labels)),
         ("workspace / project", f"{found.workspace} / {found.project}"),
         ("owner", found.owner),
-        ("state", found.state),
+        ("state", experiment_state(found)),
         ("warning" if found.state == "completed" and found.best is None else "reason", found.reason),
         ("waiting", found.waiting),
         ("progress", f"{found.progress:.0%}"),
@@ -127,6 +127,17 @@ def _texts(found: "ExperimentDetail", key: str) -> list[str]:
 
 def _metrics(pareto_front: Sequence["FrontTrial"]) -> list[str]:
     return list(dict.fromkeys(name for one in pareto_front for name in one.metrics))
+
+
+def experiment_state(found: "Experiment") -> str:
+    """Return the displayed state: `pausing` while trials of a paused experiment still hold their slots."""
+    holds_slots = found.trials.running + found.trials.stopping > 0
+    return "pausing" if found.state == "paused" and holds_slots else str(found.state)
+
+
+def pausing_message(found: "Experiment") -> str:
+    """Return the message of `muster experiment pause`."""
+    return f"pausing experiment {found.number}; state: {experiment_state(found)}"
 
 
 def trial_count(found: "Experiment") -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from muster.cli.base.output import cell, console, note, number, out
+from muster.cli.experiments.render import experiment_state
 from muster.cli.trials.render import state_of, trial_columns, trial_row
 from muster.errors import Transient
 
@@ -109,7 +110,7 @@ def view(seen: "ExperimentDetail", trials: list["Trial"], footer: Line | None = 
     bar = ProgressBar(total=1.0, completed=seen.progress, width=30)
     head.add_row(
         f"experiment [bold]{seen.number}[/] {escape(seen.name)}",
-        cell(str(seen.state)),
+        cell(experiment_state(seen)),
         bar,
         f"{seen.progress:.0%}",
         best,

@@ -30,6 +30,9 @@ def list_(
     filter_: trial_table.Filter = None,
     sort: trial_table.Sort = None,
     columns: trial_table.Columns = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Maximum number of trials; by default all.")
+    ] = None,
 ) -> None:
     """List an experiment's trials; with a filter, a sort or columns, as a table of any metrics and hyperparameters."""
     from muster.cli.trials.render import trial_columns, trial_row
@@ -42,13 +45,15 @@ def list_(
             )
         chosen = trial_table.names_in(columns)
         with connect() as client:
-            wanted = client.trials.table(
+            rows_of = client.trials.table(
                 experiment, filter=filter_ or "", sort=sort or ("best" if best else ""), columns=chosen
-            ).all()
+            )
+            wanted = rows_of.all() if limit is None else rows_of.first(limit)
         trial_table.show(wanted, "no trial matches the filter" if filter_ else "no trials yet")
         return
     with connect() as client:
-        found = client.trials.list(experiment, states=state or (), best_first=best).all()
+        listed = client.trials.list(experiment, states=state or (), best_first=best)
+        found = listed.all() if limit is None else listed.first(limit)
     rows = (trial_row(one, found) for one in found)
     emit(found, lambda: table(trial_columns(found), rows, "no trials yet"))
 

@@ -152,9 +152,15 @@ class Changes:
         self.experiment = self.experiment.moved(trigger)
         self.is_announced = True
 
-    def measure(self) -> None:
-        """Update progress and the planned number of trials. Progress never falls, even after an invalid trial."""
-        progress = max(self.experiment.progress, self.search.progress())
+    def measure(self, has_advanced: bool = True) -> None:
+        """Update progress and the planned number of trials. Progress never falls, even after an invalid trial.
+
+        A stopping search ends its trials early, so it makes no progress; neither does a trial that failed or was
+        cancelled (`has_advanced` is false).
+        """
+        progress = self.experiment.progress
+        if has_advanced and self.is_ongoing:
+            progress = max(progress, self.search.progress())
         self.experiment = changed(self.experiment, progress=progress, planned=self.search.planned())
 
     # --- trials

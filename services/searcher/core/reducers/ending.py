@@ -7,6 +7,7 @@ from services.searcher.core.budget.limits import limit_reason
 from services.searcher.core.experiment.entities import ClosedRequest, Outcome, ScoredValidation, TrialRecord
 from services.searcher.core.experiment.outcomes import end_of_search, end_of_trial, ending_of, result_of
 from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState, TrialTrigger
+from services.searcher.core.methods.interface import TrialEnding
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.starting import fill
 from services.searcher.core.search.search import Search
@@ -53,7 +54,7 @@ def close(changes: Changes, trial: TrialRecord, closed: ClosedRequest) -> None:
     actions = changes.search.on_ended(trial.number, ending)
     changes.journal.ended(trial.number, ending, actions)
     fill(changes, actions)
-    changes.measure()
+    changes.measure(has_advanced=ending is TrialEnding.FINISHED)
     trial = changes.trials[trial.number]
     if is_complete:
         _finalise(changes, trial, closed)
@@ -98,7 +99,7 @@ def end_rest(changes: Changes, trials: Iterable[TrialRecord]) -> None:
         if trial.is_paused_by_search and changes.abandons_paused and not trial.is_final:
             _leave_behind(changes, trial)
         if wanted is not None:
-            end(changes, trial, wanted)
+            end(changes, changed(trial, reason=trial.reason or _with_experiment(changes, wanted)), wanted)
     finish_if_over(changes)
 
 
@@ -159,6 +160,14 @@ def _finalise(changes: Changes, trial: TrialRecord, closed: ClosedRequest) -> No
     changes.announce(trial)
     if trial.state is not TrialState.INVALID or not changes.invalidate_best(trial):
         finish_if_over(changes, trial)
+
+
+def _with_experiment(changes: Changes, wanted: DesiredState) -> str:
+    """Return why a trial ends with its experiment."""
+    experiment = changes.experiment
+    if experiment.outcome is ExperimentTrigger.CANCEL:
+        return f"its experiment was {'killed' if wanted is DesiredState.KILL else 'cancelled'}"
+    return f"its experiment ended: {experiment.reason}" if experiment.reason else "its experiment ended"
 
 
 def _leave_behind(changes: Changes, trial: TrialRecord) -> None:
