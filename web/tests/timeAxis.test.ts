@@ -25,7 +25,7 @@ describe("the marks of a time axis", () => {
 
 describe("an upload that waits", () => {
   it("reaches up to now and has a reason", () => {
-    const told = [{ kind: "uploading_checkpoint" as const, run: 1, began_at: new Date(AT).toISOString(), ended_at: null, within: "training" as const, step: 7, reason: "status 500" }];
+    const told = [{ kind: "uploading_checkpoint" as const, run: 1, began_at: new Date(AT).toISOString(), ended_at: null, within: "training" as const, step: 7, reason: "status 500", image: null }];
     const [upload] = uploadsOf(phasesUntil(AT + 5000, told));
     expect(upload && describePhase(upload)).toBe("run 1 uploading checkpoint of step 7 5 s, waits: status 500");
   });

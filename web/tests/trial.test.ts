@@ -6,7 +6,7 @@ import { isAgain, mainOf, phasesUntil, sums, type PhaseKind } from "@/training/p
 
 describe("a trial's phases", () => {
   const at = (second: number) => new Date(second * 1000).toISOString();
-  const phase = (kind: PhaseKind, run: number | null, from: number, to: number | null, within: PhaseKind | null = null) => ({ kind, run, began_at: at(from), ended_at: to === null ? null : at(to), within, step: null, reason: null });
+  const phase = (kind: PhaseKind, run: number | null, from: number, to: number | null, within: PhaseKind | null = null) => ({ kind, run, began_at: at(from), ended_at: to === null ? null : at(to), within, step: null, reason: null, image: null });
   const told = [phase("queued", null, 0, 10), phase("preparing", 2, 10, 14), phase("restoring", 2, 11, 14, "preparing"), phase("training", 2, 14, null), phase("writing_checkpoint", 2, 20, 22, "training")];
   it("are summed up, and open phases end now", () => {
     const phases = phasesUntil(30_000, told);
