@@ -1,0 +1,7 @@
+"""Whose fault it is that a run cannot be prepared."""
+
+from muster.errors import Rejected
+
+
+class CausedByTrial(Rejected):
+    """The trial's config, code or files are the cause: the run is charged to its user. All other errors are the platform's."""
