@@ -1,4 +1,4 @@
-"""Whose fault it is that a run cannot be prepared."""
+"""The error that tells the user's fault from the platform's."""
 
 from muster.errors import Rejected
 

@@ -1,4 +1,4 @@
-"""Whose fault it is that pip failed, from its exit code, its output and its log. When in doubt, it is the platform's.
+"""Tells from pip's exit code, output and log whether the requirements are at fault. When in doubt, the platform is.
 
 pip's last error does not tell: it finds "no matching distribution" also if the index did not answer.
 """

@@ -50,6 +50,11 @@ seize, kill_on_exit = 0x4206, 0x100000
 assert ctypes.CDLL(None).ptrace(seize, 1, None, ctypes.c_void_p(kill_on_exit)) == 0
 os._exit(0)
 """
+SPOILS_RESTART = """
+rm -rf ../home/.ssh; ln -s /etc ../home/.ssh
+touch hooked; chmod 000 ../home .
+sleep 2
+"""
 SMALL = {"MUSTER_WORKER__SHM_BYTES": str(64 * 2**20)}
 
 
@@ -107,6 +112,28 @@ async def test_the_reason_says_which_folder_the_trial_has_closed(
     (tmp_path / "startup-hook.sh").write_text("chmod 000 .")
     found = await end_of(platform, worker, "reason", tmp_path)
     assert "Permission denied" in (found.reason or "") and "/code'" in (found.reason or ""), found.reason
+
+
+@pytest.mark.parametrize("secrets", [[], [{"name": "SSH_KEY", "file": ".ssh/id"}]])
+async def test_a_hook_that_spoils_the_work_of_a_restarted_daemon_is_charged(
+    platform: FakePlatform, worker: Daemon, secrets: list[dict[str, str]], tmp_path: Path
+) -> None:
+    platform.secrets, platform.secret_keys = {"SSH_KEY": "key"}, {worker.name: worker.user_key}
+    (tmp_path / "train.py").write_text("print('trained')\n")
+    (tmp_path / "startup-hook.sh").write_text(SPOILS_RESTART)
+    members = (GangMember(worker=worker.name, slots=1),)
+    name, spec = f"{worker.name} restart {len(secrets)}", {"secrets": secrets}
+    run = platform.allocation(name, platform.add_code(tmp_path), members, spec=spec)
+    await platform.desire(worker.name, run)
+    hooked = worker.directory / "runs" / str(run.run_id) / "code" / "hooked"
+    await eventually(hooked.exists)
+    worker.kill()
+    worker.start_again()
+    await eventually(lambda: state_of(platform, run, worker.name) == "exited")
+    found = platform.of(worker.name, run)
+    assert found is not None
+    print(f"tried: a hook that closes folders while the daemon restarts; the run ended with: {found.reason}")
+    assert found.fault == "user", found.reason
 
 
 @executors.need_podman
