@@ -206,6 +206,9 @@ class RankSession:
                 done += 1
         except OSError as error:
             self._on_disk_fault(frames[done:], error)
+        except Exception as error:  # noqa: BLE001 - whatever a rank sends must not end the worker
+            _log.warning("a frame of a rank could not be processed", exc_info=error)
+            self._break("a frame cannot be processed")
         self._send_progress()
 
     def _send_progress(self) -> None:
