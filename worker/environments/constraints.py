@@ -9,7 +9,7 @@ from importlib.metadata import Distribution, distributions
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from muster.errors import Rejected
+from worker.core.faults import CausedByTrial
 
 PINNED = ("torch", "horovod", "numpy", "muster-sdk")
 """Built for each other: another version of one breaks the others, or adds gigabytes."""
@@ -72,7 +72,9 @@ def _needs(one: Distribution) -> Iterator[Constraint]:
         yield Constraint(name, f"{needs}{marker}", reason)
 
 
-def find_conflict(output: str, requirements: str, constraints: tuple[Constraint, ...]) -> Rejected | None:
+def find_conflict(
+    output: str, requirements: str, constraints: tuple[Constraint, ...]
+) -> CausedByTrial | None:
     """Return the error if pip failed because of the constraints; None if it failed for another reason."""
     known: Mapping[str, Constraint] = {one.name: one for one in reversed(constraints)}
     for named in _CONSTRAINT.findall(output):
@@ -82,7 +84,9 @@ def find_conflict(output: str, requirements: str, constraints: tuple[Constraint,
         conflict = _asked_for(output, requirements, constraint)
         if conflict is not None:
             message, hint = conflict
-            return Rejected("requirements_conflict", message, place="environment.requirements", hint=hint)
+            return CausedByTrial(
+                "requirements_conflict", message, place="environment.requirements", hint=hint
+            )
     return None
 
 

@@ -1,15 +1,18 @@
 """Python environments of experiments: the packages of a requirements file, installed once per machine on top of the worker's own packages."""
 
 import asyncio
+import errno
 import hashlib
 import json
 import os
 import re
+import signal
 import site
 import stat
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import distributions
@@ -19,9 +22,11 @@ from uuid import UUID
 
 import structlog
 
-from muster.errors import Rejected
+from muster.errors import MusterError, Rejected
+from worker.core.faults import CausedByTrial
 from worker.environments.constraints import find_conflict, load_constraints
 from worker.environments.install_command import Step, StepResult, run_step
+from worker.environments.pip_errors import find_trouble
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
 from worker.sandbox.sandboxing import Sandboxing
@@ -36,10 +41,27 @@ _READY = ".ready"
 _CONSTRAINTS = "constraints.txt"
 _TEMPORARY = ".temporary"
 """Temporary directory of builds; deleted with the environment."""
+_PIP_LOG = "pip.log"
+_PIP_LOG_BYTES = 64 * 1024 * 1024
+"""So much of pip's log is read after a failure: only there it says whether the index answered."""
 _CHECK = "import sys; from muster.runtime.__main__ import import_all; import_all(sys.argv[1].split(','))"
 _USED_BY_PIP = ("PATH", "LANG", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
 _REFERS = re.compile(r"^\s*(?:-[rc]\b|--(?:requirement|constraint)\b|\.{0,2}/)|file:", re.MULTILINE)
 _EDITABLE = re.compile(r"^\s*(?:-e\b|--editable\b)", re.MULTILINE)
+_OF_CODE = frozenset(
+    {
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.EINVAL,
+        errno.EXDEV,
+        errno.EACCES,
+        errno.ENAMETOOLONG,
+    }
+)
+"""Errors that say what the experiment's code contains, not that the disk is broken."""
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 _log = structlog.get_logger()
 
 LogLine = Callable[[str], None]
@@ -58,20 +80,22 @@ class EnvironmentRequest:
         """Return the file's text.
 
         Raises:
-            Rejected: The file is missing, is not text, or installs something that cannot be shared.
+            CausedByTrial: The file is missing, is not text, or installs something that cannot be shared.
+            Rejected: The disk is broken.
         """
         try:
             with TrialFile(self.code, self.requirements).open() as file:
                 text = file.read().decode()
         except (OSError, UnicodeDecodeError) as error:
+            is_disk = isinstance(error, OSError) and error.errno not in _OF_CODE
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise Rejected(
+            raise (Rejected if is_disk else CausedByTrial)(
                 "requirements_unreadable",
                 f"{self.requirements} in the experiment's code cannot be read: {why}",
                 place="environment.requirements",
             ) from None
         if _EDITABLE.search(text):
-            raise Rejected(
+            raise CausedByTrial(
                 "requirements_editable",
                 f"{self.requirements} installs a package in editable mode (-e), which other runs cannot share",
                 hint="list the directory without -e, or import it from the experiment's code",
@@ -90,9 +114,11 @@ class _Place:
 
 @dataclass(slots=True)
 class _Making:
-    """An environment in creation, shared by all runs that wait for it; `printed`: pip's last output line."""
+    """An environment in creation, shared by all runs that wait for it; `printed`: pip's last output line; `failed_output`: its output, if it
+    has failed."""
 
     printed: str = ""
+    failed_output: str = ""
     task: asyncio.Task[None] = field(init=False)
 
     def note(self, line: str) -> None:
@@ -128,13 +154,12 @@ class Environments:
         self._building: dict[str, _Making] = {}
 
     async def make(self, request: EnvironmentRequest, log: LogLine) -> str:
-        """Return the environment's name once it is ready. Installation failures are the user's and include pip's errors.
-
-        The packages that every trial needs are not changed (`constraints`).
+        """Return the environment's name once it is ready. The packages that every trial needs are not changed (`constraints`).
 
         Raises:
-            Rejected: The file cannot be read, pip failed, a constraint is violated, or trials cannot start with the installed
-                packages.
+            CausedByTrial: The file cannot be read, what it lists cannot be installed or violates a constraint, or trials cannot start
+                with the installed packages.
+            Rejected: pip failed for another reason: the index did not answer, or the machine lacks something.
             OSError: The disk is full or broken.
         """
         name = await asyncio.to_thread(self._name_of, request, request.read())
@@ -144,14 +169,17 @@ class Environments:
             if building is None:
                 log(f"creating an environment for {request.requirements}: pip installs its packages")
                 building = self._building[name] = _Making()
-                task = asyncio.create_task(
-                    self._build(name, request, building.note), name=f"environment {name}"
-                )
+                task = asyncio.create_task(self._build(name, request, building), name=f"environment {name}")
                 task.add_done_callback(lambda _: self._building.pop(name, None))
                 building.task = task
             else:
                 log(f"waiting for the environment for {request.requirements}, which another run is creating")
-            await building.wait(request.requirements, log)
+            try:
+                await building.wait(request.requirements, log)
+            except MusterError:
+                if building.failed_output:
+                    log(f"the last lines of pip:\n{_end_of(building.failed_output)}")
+                raise
             log(f"the environment for {request.requirements} is ready after {time.monotonic() - began:.1f} s")
         (self._root / name / _READY).touch()
         return name
@@ -182,18 +210,16 @@ class Environments:
         parts = [text, code, str(request.tenant), sys.version, sys.prefix, *_base(), _constraints()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    async def _build(self, name: str, request: EnvironmentRequest, note: LogLine) -> None:
+    async def _build(self, name: str, request: EnvironmentRequest, making: _Making) -> None:
         folder = self._root / name
         place = await asyncio.to_thread(self._begin, folder)
         python = self.interpreter(name)
         try:
-            await self._run(
-                place, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], request, note
-            )
+            await self._make_venv(place, request, making)
             (folder / _site_packages() / "worker.pth").write_text(_base_pth())
             (folder / _CONSTRAINTS).write_text(_constraints())
             install = [python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"]
-            install += ["-c", str(folder / _CONSTRAINTS)]
+            install += ["-c", str(folder / _CONSTRAINTS), "--log", str(folder / _TEMPORARY / _PIP_LOG)]
             # With -v, pip passes on a build's output at once instead of buffering all of it.
             options = [
                 "-v",
@@ -203,9 +229,9 @@ class Environments:
                 "-r",
                 request.requirements,
             ]
-            await self._run(place, [*install, *options], request, note)
+            await self._install(place, [*install, *options], request, making)
             await asyncio.to_thread(self._finish, folder)
-            await self._check(place, request, note)
+            await self._check(place, request, making)
             (folder / _READY).touch()
         except BaseException:
             await asyncio.to_thread(remove_tree, folder)
@@ -237,24 +263,43 @@ class Environments:
         for ready in found[: max(0, len(found) - MAX_ENVIRONMENTS + 1)]:
             remove_tree(ready.parent)
 
-    async def _run(
-        self, place: _Place, command: list[str], request: EnvironmentRequest, note: LogLine
-    ) -> None:
-        """Run an installation step as the trials' user: installed packages may execute code."""
-        ended = await self._run_step(place, command, request, note)
-        if ended.over:
-            raise _failed(request, f"could not be installed: pip was stopped, {ended.over}")
-        if ended.code:
-            conflict = find_conflict(ended.output, request.requirements, load_constraints())
-            raise conflict or _failed(request, f"could not be installed: {_error_summary(ended.output)}")
+    async def _make_venv(self, place: _Place, request: EnvironmentRequest, making: _Making) -> None:
+        command = [sys.executable, "-I", "-m", "venv", "--without-pip", str(place.folder)]
+        ended = await self._run_step(place, command, request, making.note)
+        if ended.over or ended.code:
+            raise _interrupted(request, ended.over or _error_summary(ended.output))
 
-    async def _check(self, place: _Place, request: EnvironmentRequest, note: LogLine) -> None:
+    async def _install(
+        self, place: _Place, command: list[str], request: EnvironmentRequest, making: _Making
+    ) -> None:
+        """Run pip as the trials' user: packages execute code while they are installed."""
+        ended = await self._run_step(place, command, request, making.note)
+        if not ended.over and not ended.code:
+            return
+        making.failed_output = ended.output
+        if conflict := find_conflict(ended.output, request.requirements, load_constraints()):
+            raise conflict
+        detail = f"pip was stopped, {ended.over}" if ended.over else _error_summary(ended.output)
+        log = await asyncio.to_thread(self._read_log, place)
+        if trouble := find_trouble(ended.code, log + ended.output, is_stopped=bool(ended.over)):
+            raise _interrupted(request, f"{trouble}; {detail}")
+        raise _failed(request, f"could not be installed: {detail}")
+
+    def _read_log(self, place: _Place) -> str:
+        path = f"{place.folder.name}/{_TEMPORARY}/{_PIP_LOG}"
+        with suppress(OSError), TrialFile(self._root, path).open() as file:
+            return file.read(_PIP_LOG_BYTES).decode(errors="replace")
+        return ""
+
+    async def _check(self, place: _Place, request: EnvironmentRequest, making: _Making) -> None:
         """Import the modules that every trial needs: if an installed package breaks them, no trial would ever start."""
         command = [self.interpreter(place.folder.name), "-I", "-c", _CHECK, self._warm]
-        ended = await self._run_step(place, command, request, note)
+        ended = await self._run_step(place, command, request, making.note)
         if ended.over or ended.code:
             last = ended.output.strip().rpartition("\n")[2]
             detail = ended.over or last or f"Python ended with code {ended.code}"
+            if ended.code in _KILLED and not ended.over:
+                raise _interrupted(request, "the process that tried the packages was killed")
             raise _failed(request, f"installs packages that prevent trials from starting: {detail}")
 
     async def _run_step(
@@ -288,12 +333,26 @@ def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _failed(request: EnvironmentRequest, detail: str) -> Rejected:
-    return Rejected(
+def _failed(request: EnvironmentRequest, detail: str) -> CausedByTrial:
+    return CausedByTrial(
         "requirements_failed",
         f"{request.requirements} {detail}",
         place="environment.requirements",
+        hint=f"correct {request.requirements} and submit the experiment again",
     )
+
+
+def _interrupted(request: EnvironmentRequest, detail: str) -> Rejected:
+    return Rejected(
+        "installation_interrupted",
+        f"{request.requirements} could not be installed, and it may not be to blame: {detail}",
+        place="environment.requirements",
+        hint="the platform tries again; if that does not help, check that the worker reaches the package index and has free space",
+    )
+
+
+def _end_of(output: str) -> str:
+    return "\n".join([line.rstrip() for line in output.splitlines() if line.strip()][-MAX_OUTPUT_LINES:])
 
 
 def _error_summary(output: str) -> str:

@@ -185,21 +185,22 @@ class SandboxedParent:
             recorded.add(process.name)
             yield process
         for name in sorted(set(living) - recorded):
-            yield wire.ProcessFrame(name, self.run, 0, exit_code=-signal.SIGKILL, error=LOST)
+            yield wire.ProcessFrame(name, self.run, 0, exit_code=-signal.SIGKILL, trial_error=LOST)
 
     def check(self, process: wire.ProcessFrame) -> wire.ProcessFrame:
         """See `ParentHandle`."""
         name = rf"{re.escape(self.run)}\.\d{{1,9}}\.(\d{{1,5}}|rendezvous|hook)"
         numbers: tuple[Any, ...] = (process.pid, process.port, process.exit_code or 0)
-        texts: tuple[Any, ...] = (process.error, process.left)
+        texts: tuple[Any, ...] = (process.error, process.left, process.trial_error)
         if process.run != self.run or not re.fullmatch(name, str(process.name)):
             raise Rejected("other_run", f"the warm parent of run {self.run} reported {process.name!r:.100}")
         is_sound = all(type(one) is int for one in numbers) and all(type(one) is str for one in texts)
         if not is_sound or not 0 <= process.port < 65_536 or not -65 < (process.exit_code or 0) < 256:
             raise Rejected("frame_invalid", f"the warm parent of run {self.run} sent invalid values")
-        error, left = process.error[:MAX_TEXT], process.left[:MAX_TEXT]
+        # Whatever it says of the machine, the trial may have said.
+        trial_error, left = (process.error or process.trial_error)[:MAX_TEXT], process.left[:MAX_TEXT]
         pid = _pid_outside(process.pid, self._namespace) if process.exit_code is None else 0
-        return replace(process, pid=pid, error=error, left=left)
+        return replace(process, pid=pid, error="", left=left, trial_error=trial_error)
 
     def end(self) -> None:
         """See `ParentHandle`."""

@@ -18,6 +18,8 @@ _NEW_NAMESPACES = (0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0
 """CLONE_NEW…: cgroup, UTS, IPC, user, PID and network namespaces, and mounts."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
 _NETLINK = 16
+_INIT = 1
+"""The process id of the warm parent in its container."""
 _FAMILIES_BELOW_NETLINK = tuple(family for family in range(_NETLINK) if family not in (1, 2, 10))
 
 
@@ -41,6 +43,7 @@ def _profile() -> dict[str, Any]:
             for one in _FAMILIES_BELOW_NETLINK
         ),
         _refuse(("socket",), _EAFNOSUPPORT, _when(0, "SCMP_CMP_GT", _NETLINK)),
+        _refuse(("prlimit64",), _EPERM, _when(0, "SCMP_CMP_MASKED_EQ", 0xFFFFFFFF, _INIT)),
     ]
     return {
         "defaultAction": "SCMP_ACT_ALLOW",

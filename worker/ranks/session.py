@@ -29,6 +29,8 @@ LOOK_AGAIN_S = 1.2 * wire.POLL_S
 TRY_AGAIN_S = 0.5
 """Retry interval on a full disk."""
 MAX_READS = 8
+MAX_CHECKPOINTS = 10**9
+"""A higher number is no checkpoint's, and might be too long for the name of a file."""
 _log = structlog.get_logger()
 
 
@@ -204,6 +206,9 @@ class RankSession:
                 done += 1
         except OSError as error:
             self._on_disk_fault(frames[done:], error)
+        except Exception as error:  # noqa: BLE001 - whatever a rank sends must not end the worker
+            _log.warning("a frame of a rank could not be processed", exc_info=error)
+            self._break("a frame cannot be processed")
         self._send_progress()
 
     def _send_progress(self) -> None:
@@ -211,6 +216,8 @@ class RankSession:
 
     def _act(self, frame: wire.Frame) -> None:
         match frame:
+            case wire.CheckpointFrame() if frame.number > MAX_CHECKPOINTS:
+                self._break("a checkpoint's number is too high")
             case wire.CheckpointFrame() if frame.number > self.checkpoints:
                 self._events.on_checkpoint(frame)
                 self.checkpoints = frame.number

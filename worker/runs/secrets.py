@@ -9,6 +9,7 @@ from shared.messages.secrets import GetRunSecret
 from shared.messages.trial_specs import SecretReference
 from shared.runtime.outages import Outages
 from worker.connection.platform_connection import PlatformConnection
+from worker.core.faults import CausedByTrial
 from worker.core.masking import EVERYTHING, NO_SECRETS, Mask
 
 MAX_RETRY_S = 5.0
@@ -16,7 +17,7 @@ _REQUEST_S = 10.0
 _FETCHING = "fetching a run's secrets"
 
 
-class SecretUnavailable(Rejected):
+class SecretUnavailable(CausedByTrial):
     """The run references a secret that does not exist, or that it may not have: its config has to change."""
 
 

@@ -11,6 +11,7 @@ from muster import wire
 from muster.errors import MusterError
 from shared.messages.trial_specs import PolicyMatch, Signal
 from shared.runtime import faults
+from worker.core.faults import CausedByTrial
 from worker.core.gang.assignment import FormationStep
 from worker.core.hang import GANG_HANGS, TERM_GRACE_S
 from worker.core.process_names import RENDEZVOUS, part_of, process_name
@@ -33,16 +34,16 @@ from worker.core.run.records import Fault, LocalRun
 from worker.core.run.states import RunState, Trigger
 from worker.executors.interface import Order
 from worker.executors.run_sandbox import RunSandbox
+from worker.machine.disk_space import DiskSpace
 from worker.machine.oom_kills import MemoryKills
 from worker.ranks.launch.gang_addresses import own_address
 from worker.ranks.launch.start_frames import hook_frame
 from worker.runs import actions
 from worker.runs.context import RunContext, Tools
 from worker.runs.exits import cause_of
-from worker.runs.preparing.hooks import SCRIPT, HookFailed, has_hook, run_hook
+from worker.runs.preparing.hooks import SCRIPT, has_hook, run_hook
 from worker.runs.preparing.network import enter_network
 from worker.runs.preparing.prepare import prepare
-from worker.runs.secrets import SecretUnavailable
 from worker.store.store import Store
 from worker.transfer.disk_usage import watch_limit
 
@@ -62,6 +63,7 @@ class Supervisor:
         self._store = store
         self._on_change = on_change
         self._kills = MemoryKills()
+        self._space = DiskSpace(tools.machine.disk)
         self.send: Callable[[Order], None] = _nobody
         self.use: Callable[[str, str], None] = lambda run, environment: None
         self.use_own: Callable[[str, RunSandbox], None] = lambda run, sandbox: None
@@ -110,7 +112,7 @@ class Supervisor:
                 assert_never(action)
 
     async def prepare(self, context: RunContext) -> None:
-        """Prepare a run, which may end meanwhile. Only a failed startup hook and a missing secret are charged to the user."""
+        """Prepare a run, which may end meanwhile. Only what the trial has caused is charged to the user."""
         try:
             await enter_network(context)
             await prepare(context, self.enter)
@@ -118,7 +120,7 @@ class Supervisor:
             actions.limit_resources(context)
             await self._run_hook(context)
         except (MusterError, OSError) as error:
-            fault: Fault = "user" if isinstance(error, HookFailed | SecretUnavailable) else "machine"
+            fault: Fault = "user" if isinstance(error, CausedByTrial) else "machine"
             context.tail.log(f"the run could not be prepared: {error}", "error")
             self.update(context, core.on_failed(context.run, Trigger.PREPARATION_FAILED, fault, str(error)))
             return
@@ -176,8 +178,13 @@ class Supervisor:
             address = own_address(run, context.stored.allocation, self._tools.machine)
             self.update(context, core.on_rendezvous(run, f"{address}:{process.port}"))
         elif run.state in (RunState.RENDEZVOUS, RunState.STARTING):
-            reason = f"the gang's rendezvous could not be opened: {process.error or 'its process ended'}"
-            self.update(context, core.on_failed(run, Trigger.START_FAILED, "machine", reason))
+            why = process.error or process.trial_error or "its process ended"
+            # Only processes of the trial can kill it.
+            is_trials = not process.error and (process.trial_error or (process.exit_code or 0) < 0)
+            reason = f"the gang's rendezvous could not be opened: {why}"
+            self.update(
+                context, core.on_failed(run, Trigger.START_FAILED, "user" if is_trials else "machine", reason)
+            )
 
     def on_rank(self, context: RunContext, process: wire.ProcessFrame) -> None:
         """Handle the start or the exit of a rank."""
@@ -204,7 +211,7 @@ class Supervisor:
         if rank == first and not self._has_stored_all(context, process):
             return
         context.tail.look_ahead(rank)
-        cause = cause_of(context, process, rank, self._kills)
+        cause = cause_of(context, process, rank, self._kills, self._space)
         self.update(context, core.on_exit(context.run, rank, code, self._tools.clock.monotonic(), cause))
 
     def on_acknowledged(self, context: RunContext, signal: str) -> None:
@@ -245,7 +252,9 @@ class Supervisor:
 
     def tick(self) -> None:
         """Run once per second."""
-        self._kills.note(self._tools.clock.monotonic())
+        now = self._tools.clock.monotonic()
+        self._kills.note(now)
+        self._space.note(now)
 
     def look(self, context: RunContext) -> None:
         """Sample a run's processes: their usage if profiled, and whether they hang."""

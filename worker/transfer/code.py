@@ -13,6 +13,7 @@ from muster.errors import Rejected
 from shared.ids import RunId
 from shared.messages.files import GetCode
 from worker.connection.platform_connection import PlatformConnection
+from worker.core.faults import CausedByTrial
 from worker.transfer.cache_space import UNFINISHED, CacheSpace
 from worker.transfer.copying import copy_folder
 from worker.transfer.disk_usage import used_bytes
@@ -38,7 +39,8 @@ class CodeCache:
 
         Raises:
             Transient: Registry or store are unreachable.
-            Rejected: The archive is invalid, or the registry refuses the request.
+            CausedByTrial: The archive is invalid.
+            Rejected: The registry refuses the request.
             OSError: The disk is full or broken; `target` is empty then.
         """
         cached = self._directory / str(tenant) / sha256
@@ -79,5 +81,9 @@ class CodeCache:
 
 def _extract(packed: Path, content: Path) -> None:
     content.mkdir()
-    with packed.open("rb") as source:
-        archive.extract(source, content)
+    try:
+        with packed.open("rb") as source:
+            archive.extract(source, content)
+    except Rejected as error:
+        # By its hash it is what the user has submitted.
+        raise CausedByTrial(error.code, error.message, error.place, error.hint) from error

@@ -21,16 +21,17 @@ from muster._buffered_output import settle, tolerate_full_disk
 from muster.runtime import isolation, malloc_environment
 from muster.runtime.entrypoint import ExternalCommand, Module, Script, read_entrypoint
 from muster.runtime.sandbox.sandboxes import Sandbox, drop_to
-from muster.wire import EXIT_DISK_FULL, EXIT_NOT_PREPARED, Launch, is_disk_full, read_launch
+from muster.runtime.start_report import StartReport
+from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full, read_launch
 
 CANNOT_START = 126
-_REPLACED = frozenset({errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.ENXIO})
-"""Errors of an output file that the trial has replaced by a link, a folder or a pipe."""
+_OF_MACHINE = frozenset({errno.EIO, errno.EROFS, errno.ENFILE})
+"""Errors of the trial's files and folders that the trial cannot have caused."""
 
 
-def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
-    """Turn this fork into the process that a file describes (`Launch`)."""
-    code, launch, is_prepared = CANNOT_START, None, False
+def become_rank(file: str, sandbox: Sandbox | None, report: StartReport) -> NoReturn:
+    """Turn this fork into the process that a file describes (`Launch`). If it cannot start, `report` says why."""
+    code, launch, can_be_spoiled = CANNOT_START, None, False
     try:
         launch = read_launch(file)
         isolation.enter_groups(launch.cgroups)
@@ -40,23 +41,21 @@ def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
             sandbox.enter()
             isolation.set_limits(launch.limits, are_final=True)
             drop_to(sandbox.user)
-        try:
-            _redirect(launch.stdout, launch.stderr)
-        except OSError as error:
-            is_prepared = error.errno in _REPLACED
-            raise
-        os.closerange(3, 1 << 20)
-        if sandbox is not None:
-            isolation.allow_debugging()
+        can_be_spoiled = True  # processes of the run may have changed what follows, or limit this one
+        _redirect(launch.stdout, launch.stderr)
+        report.close_others()
         isolation.reset_signals()
         os.umask(0o022)
         os.chdir(launch.directory)
         os.environ.clear()
         os.environ.update(launch.environment)
         if sandbox is None:
+            can_be_spoiled = False
             isolation.set_limits(launch.limits, are_final=False)
             isolation.drop_privileges(launch.user, launch.group)
-        is_prepared = True
+        report.close()
+        if sandbox is not None:
+            isolation.allow_debugging()
         interpreter = launch.interpreter or sys.executable
         entrypoint = read_entrypoint(launch.command, interpreter)
         if isinstance(entrypoint, ExternalCommand):
@@ -68,9 +67,12 @@ def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
     except OSError as error:
         command = launch.command if launch else "the process"
         print(f"muster: {command!r} cannot be started: {error}", file=sys.stderr)
-        code = _code_without_start(error) if is_prepared or is_disk_full(error) else EXIT_NOT_PREPARED
-    except BaseException:  # the fork must end here in any case
+        code = _code_without_start(error)
+        if code != EXIT_DISK_FULL:
+            report.write(error, is_spoiled=can_be_spoiled and error.errno not in _OF_MACHINE)
+    except BaseException as error:  # the fork must end here in any case
         traceback.print_exc()
+        report.write(error, is_spoiled=can_be_spoiled)
     finally:
         _flush()
         os._exit(code)

@@ -16,6 +16,7 @@ from muster.runtime.child import CANNOT_START, become_rank
 from muster.runtime.processes import ProcessTable
 from muster.runtime.rendezvous import serve
 from muster.runtime.sandbox.sandboxes import Sandbox, Sandboxes
+from muster.runtime.start_report import open_report
 from muster.wire.process_records import PROCESSES
 
 SOCKET_NAME = "parent.sock"
@@ -126,15 +127,16 @@ class WarmParent:
             return
         try:
             sandbox = self._sandbox_of(start)
-            pid = sandbox.fork() if sandbox else os.fork()
+            with open_report() as (reader, report):
+                pid = sandbox.fork() if sandbox else os.fork()
+                if pid == 0:
+                    os.setsid()
+                    become_rank(start.file, sandbox, report)
         except OSError as error:  # out of memory, too many processes, or the kernel refuses a sandbox
             failed = wire.ProcessFrame(start.name, start.run, 0, exit_code=CANNOT_START, error=str(error))
             self._broadcast(self._family.add(failed))
             return
-        if pid == 0:
-            os.setsid()
-            become_rank(start.file, sandbox)
-        self._broadcast(self._family.add(wire.ProcessFrame(start.name, start.run, pid)))
+        self._broadcast(self._family.add(wire.ProcessFrame(start.name, start.run, pid), reader))
 
     def _sandbox_of(self, frame: wire.Start | wire.OpenRendezvous) -> Sandbox | None:
         if frame.sandbox is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from muster.runtime.orphans import is_helper, name_of, process_list_text, run_of
 from muster.runtime.sandbox.sandboxes import Sandboxes
+from muster.runtime.start_report import ReportReader
 from muster.wire import ProcessFrame
 from muster.wire.process_records import read_ended
 
@@ -24,6 +25,7 @@ class ProcessTable:
         self._processes: dict[str, ProcessFrame] = {}
         self._unsaved: set[str] = set()
         self._strays: dict[int, frozenset[str]] = {}
+        self._reports: dict[str, ReportReader] = {}
         directory.mkdir(mode=0o700, exist_ok=True)
         self._processes.update((process.name, process) for process in read_ended(directory))
 
@@ -37,9 +39,12 @@ class ProcessTable:
         """Whether any process is running."""
         return any(process.exit_code is None for process in self._processes.values())
 
-    def add(self, process: ProcessFrame) -> ProcessFrame:
-        """Record a process in memory and on disk; if the disk is full, the record is written later. Ranks must not fail because of a record."""
+    def add(self, process: ProcessFrame, report: ReportReader | None = None) -> ProcessFrame:
+        """Record a process in memory and on disk; if the disk is full, the record is written later. Ranks must not fail because of a record.
+        `report` says after its end whether it has started."""
         self._processes[process.name] = process
+        if report is not None:
+            self._reports[process.name] = report
         self._unsaved.add(process.name)
         self.save_rest()
         return process
@@ -62,10 +67,12 @@ class ProcessTable:
             if pid == 0:
                 break
             self._sandboxes.on_exit(pid)
-            for process in self:
-                if process.pid == pid and process.exit_code is None:
-                    code = os.waitstatus_to_exitcode(status)
-                    ended.append(self.add(replace(process, exit_code=code)))
+            code = os.waitstatus_to_exitcode(status)
+            ended += [
+                self.add(self._end_of(process, code))
+                for process in self
+                if process.pid == pid and process.exit_code is None
+            ]
         return self._kill_leftovers(ended) if ended else []
 
     def kill(self, run: str, number: int, name: str = "") -> None:
@@ -88,6 +95,11 @@ class ProcessTable:
                 self._unsaved.discard(process.name)
                 for path in (self._path(process.name), self._path(process.name).with_suffix(".new")):
                     path.unlink(missing_ok=True)
+
+    def _end_of(self, process: ProcessFrame, code: int) -> ProcessFrame:
+        report = self._reports.pop(process.name, None)
+        error, trial_error = report.read() if report else ("", "")
+        return replace(process, exit_code=code, error=error or process.error, trial_error=trial_error)
 
     def _kill_leftovers(self, ended: list[ProcessFrame]) -> list[ProcessFrame]:
         """Kill the leftovers of ended sessions, and orphans outside them; return the ended processes, the last of each run with its leftovers.

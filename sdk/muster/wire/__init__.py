@@ -66,7 +66,6 @@ from muster.wire.frames import (
 )
 from muster.wire.full_disk import (
     EXIT_DISK_FULL,
-    EXIT_NOT_PREPARED,
     disk_full,
     disk_full_text,
     is_disk_full,
@@ -106,7 +105,6 @@ __all__ = [
     "ENV_TRIAL",
     "EXIT_DISK_FULL",
     "EXIT_INVALID",
-    "EXIT_NOT_PREPARED",
     "LAUNCHES",
     "POLL_S",
     "MAX_FRAME_BYTES",

@@ -5,12 +5,16 @@ import struct
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
+from types import NoneType, UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 
 from muster.errors import Rejected
 from muster.wire.frames import Frame
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
+_NUMBERS: frozenset[type] = frozenset({bool, int, float})
+_ANY = (*_NUMBERS, str, list, dict, NoneType)
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -58,12 +62,29 @@ class Decoder:
         try:
             content = json.loads(body)
             kind = self._types[content.pop("t")]
-            known = _names(kind)
+            known = _kinds(kind)
+            if wrong := [name for name, value in content.items() if type(value) not in known.get(name, _ANY)]:
+                raise ValueError(f"{', '.join(wrong)} of {kind.TAG} has the wrong type")
             return kind(**{name: value for name, value in content.items() if name in known})
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Rejected(
                 "frame_invalid", f"the frame is not a message of this protocol: {error!r}"
             ) from error
+
+
+@cache
+def _kinds(frame: type[Frame]) -> dict[str, tuple[type, ...]]:
+    """Return the types that the values of a frame may have in JSON, without those of what they contain."""
+    hints = get_type_hints(frame)
+    return {name: _kinds_of(hints[name]) for name in _names(frame)}
+
+
+def _kinds_of(hint: object) -> tuple[type, ...]:
+    kinds: set[type] = set()
+    for one in get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,):
+        plain = get_origin(one) or one
+        kinds |= _NUMBERS if plain in _NUMBERS else {plain}
+    return tuple(kinds)
 
 
 @cache

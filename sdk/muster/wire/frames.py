@@ -284,7 +284,8 @@ class Quit:
 @dataclass(frozen=True, slots=True)
 class ProcessFrame:
     """A process started by the parent. `exit_code` is None while it runs and negative for the signal that ended it; `port` is set for a
-    rendezvous; `left` describes processes that its run had left running and that were killed with it.
+    rendezvous; `left` describes processes that its run had left running and that were killed with it. If it could not start, `error` is
+    why because of the machine, `trial_error` because of what the trial's own processes did.
     """
 
     TAG: ClassVar[str] = "process"
@@ -295,6 +296,7 @@ class ProcessFrame:
     port: int = 0
     error: str = ""
     left: str = ""
+    trial_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ from pathlib import Path
 
 EXIT_DISK_FULL = 74
 """EX_IOERR of sysexits.h: exit code of a rank that did not catch a full-disk error, so that the run is not charged."""
-EXIT_NOT_PREPARED = 73
-"""Exit code of a process whose machine could not prepare it: user code has not run."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 

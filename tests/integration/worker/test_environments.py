@@ -95,10 +95,13 @@ async def test_a_requirement_that_does_not_install_is_told_in_pips_words(
     await eventually(lambda: {state_of(platform, one) for one in (run, lacking, broken)} == {"exited"})
     ended, without, useless = (platform.of("w1", one) for one in (run, lacking, broken))
     assert ended is not None and without is not None and useless is not None
-    assert {ended.fault, without.fault, useless.fault} == {"machine"}, "no user code has run"
+    assert {ended.fault, without.fault, useless.fault} == {"user"}
     assert useless.reason == (
         "environment.requirements: other.txt installs packages that prevent trials from starting: ImportError: not the real one"
+        " (correct other.txt and submit the experiment again)"
     )
+    await eventually(lambda: "the last lines of pip:" in platform.text(run))
+    assert "ERROR: No matching distribution found for no-such-thing==7" in platform.text(run)
     assert "more.txt could not be installed" in (ended.reason or "")
     assert "No matching distribution found for no-such-thing==7" in (ended.reason or "")
     assert "absent.txt in the experiment's code cannot be read" in (without.reason or "")

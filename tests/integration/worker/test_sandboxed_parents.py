@@ -147,7 +147,10 @@ async def test_a_sandbox_that_dies_ends_the_processes_of_its_run(run: Run) -> No
     await eventually(lambda: len(run.told) == 2 and not (run.sandbox.folder / "processes").exists())
     run.sandbox.end()
     await eventually(lambda: (run.code("0"), run.code("1")) == (-9, -9))
-    assert "the warm parent died" in run.told[f"{RUN}.1.0"].error
+    told = run.told[f"{RUN}.1.0"]
+    assert ("the warm parent died" in told.trial_error, told.error) == (True, ""), (
+        "the trial may have ended it"
+    )
     await asyncio.sleep(0.3)
     assert run.ready == 1, "nothing is left to start"
 
@@ -177,12 +180,14 @@ async def test_frames_about_other_runs_are_refused(run: Run) -> None:
         wire.ProcessFrame(f"{RUN}.1.0.evil", RUN, 1, exit_code=0),
         wire.ProcessFrame(f"{RUN}.1.0", RUN, 1, exit_code=10**30),
         wire.ProcessFrame(f"{RUN}.1.0", RUN, 1, port=-4),
-        wire.ProcessFrame(f"{RUN}.1.2", RUN, os.getpid()),
+        wire.ProcessFrame(f"{RUN}.1.2", RUN, os.getpid(), error="of the machine"),
     ]
     for frame in frames:
         run.executor._on_frame(frame)
     assert list(run.told) == [f"{RUN}.1.2"]
-    assert run.told[f"{RUN}.1.2"].pid == 0, "a process of the machine is none of the sandbox's"
+    told = run.told[f"{RUN}.1.2"]
+    assert told.pid == 0, "a process of the machine is none of the sandbox's"
+    assert (told.error, told.trial_error) == ("", "of the machine"), "it cannot blame the machine"
 
 
 async def test_a_run_cannot_lead_the_worker_to_another_parent(run: Run, tmp_path: Path) -> None:

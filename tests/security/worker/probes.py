@@ -153,6 +153,12 @@ def described_files(worker: str, other: str, run: str, given: Mapping[str, objec
     probe("find what an earlier run left in /tmp or caches")(leftovers)
 
 
+def limit_init() -> object:
+    limits = struct.pack("2Q", 64, 64)
+    syscall(302, 261, ctypes.c_long((1 << 32) + 1), resource.RLIMIT_NOFILE, limits, None)
+    return "limited"
+
+
 def set_user_id() -> object:
     for path in ("/usr/bin/su", "/usr/bin/mount", "/usr/bin/passwd", "/bin/su"):
         if os.path.exists(path) and os.stat(path).st_mode & 0o4000:
@@ -201,6 +207,8 @@ def described_processes(given: Mapping[str, object]) -> None:
     probe("signal another run")(lambda: os.kill(other, signal.SIGKILL))
     probe("open another run's process")(lambda: os.pidfd_open(other))
     probe("kill process 1")(kill_init)
+    probe("limit the processor time of process 1")(lambda: resource.prlimit(1, resource.RLIMIT_CPU, (1, 1)))
+    probe("limit process 1 by a number that the kernel shortens")(limit_init)
     probe("trace process 1")(lambda: check(_libc.ptrace(16, 1, 0, 0)))
     probe("read the memory of process 1 by system call")(read_memory)
     probe("enter the namespaces of process 1")(

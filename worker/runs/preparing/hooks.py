@@ -2,18 +2,19 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from muster import wire
-from muster.errors import Rejected
+from worker.core.faults import CausedByTrial
 from worker.executors.interface import Order
 
 SCRIPT = "startup-hook.sh"
 ASK_AGAIN_S = 5.0
 
 
-class HookFailed(Rejected):
+class HookFailed(CausedByTrial):
     """The experiment's startup hook ended with an exit code other than 0: user code failed."""
 
 
@@ -23,18 +24,25 @@ class Hook:
 
     exit_code: int = 0
     error: str = ""
+    trial_error: str = ""
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def on_process(self, process: wire.ProcessFrame) -> None:
         """Record a report of the warm parent."""
         if process.exit_code is not None:
-            self.exit_code, self.error = process.exit_code, process.error
+            self.exit_code, self.error, self.trial_error = (
+                process.exit_code,
+                process.error,
+                process.trial_error,
+            )
             self.over.set()
 
 
 def has_hook(code: Path) -> bool:
-    """Whether the experiment's code contains a hook."""
-    return (code / SCRIPT).is_file()
+    """Whether the experiment's code contains a hook. Not in a folder that the hook of an earlier daemon has closed."""
+    with suppress(PermissionError):
+        return (code / SCRIPT).is_file()
+    return False
 
 
 async def run_hook(
@@ -57,6 +65,7 @@ async def run_hook(
     if hook.error and not is_over():
         raise OSError(f"{SCRIPT} could not be run: {hook.error}")
     if hook.exit_code and not is_over():
+        named = f" ({hook.trial_error})" if hook.trial_error else ""
         raise HookFailed(
-            "hook_failed", f"{SCRIPT} ended with exit code {hook.exit_code}: see the trial's log"
+            "hook_failed", f"{SCRIPT} ended with exit code {hook.exit_code}{named}: see the trial's log"
         )

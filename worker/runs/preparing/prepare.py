@@ -1,12 +1,14 @@
 """Prepares a run on this machine: disk space, code, Python environment, checkpoint, trial file."""
 
 import asyncio
+import errno
 from collections.abc import Callable
 from dataclasses import replace
 
 from muster import wire
 from muster.errors import Transient
 from shared.runtime.outages import Outages
+from worker.core.faults import CausedByTrial
 from worker.environments.environments import EnvironmentRequest
 from worker.ranks.launch.trial_file import spec_of, write_trial_file
 from worker.runs.containers import make_folders
@@ -20,6 +22,8 @@ MAX_RETRY_S = 5.0
 DISK_RETRY_S = 1.0
 Enter = Callable[[RunContext, str], None]
 _FETCHING = "fetching a run's files"
+_OF_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENFILE})
+"""Errors that a trial's processes cannot cause in its folders."""
 
 
 async def prepare(context: RunContext, enter: Enter) -> None:
@@ -28,8 +32,8 @@ async def prepare(context: RunContext, enter: Enter) -> None:
     Wait for a full disk too: another attempt would find the same disk, and ten attempts without progress end a trial.
 
     Raises:
-        SecretUnavailable: A secret that the config references does not exist.
-        Rejected: The code cannot be used, what it requires does not install, or the registry refuses it.
+        CausedByTrial: The config, the code or what the startup hook has done is at fault: the run is charged to its user.
+        Rejected: The code cannot be used, or the registry refuses it.
         OSError: The disk is broken.
     """
     retry_s = 0.1
@@ -77,7 +81,15 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
         networks = tools.machine.networks
         make_folders(paths, context.account, networks.access(run_id).resolver if networks else "")
     for path, value in context.secrets.files.items():
-        write_private_file(TrialFile(paths.home, path), value.encode(), context.account)
+        try:
+            write_private_file(TrialFile(paths.home, path), value.encode(), context.account)
+        except OSError as error:
+            if is_handed_over and error.errno not in _OF_DISK:
+                raise CausedByTrial(
+                    "home_changed",
+                    f"a secret cannot be written to {path} in the home folder, which the startup hook has changed: {error.strerror}",
+                ) from error
+            raise
     paths.handed_over.touch()
 
 

@@ -67,7 +67,9 @@ _ABSENT = {
 }
 """Calls that seem not to exist, because libraries have another way."""
 _LAST_KNOWN = 462
-_CLONE, _IOCTL, _SOCKET = (56, 220), (16, 29), (41, 198)
+_CLONE, _IOCTL, _SOCKET, _PRLIMIT = (56, 220), (16, 29), (41, 198), (302, 261)
+_INIT = 1
+"""The process id of a sandbox's init, which has the trial's user: without its limits, the trial cannot end it."""
 _NEW_NAMESPACES = 0x7E020000
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: they type into a terminal that others use."""
@@ -113,6 +115,7 @@ def build_filter(machine: str) -> bytes:
     program += _for_call(
         _SOCKET[column], _FIRST, [*known, _instruction(_RETURN, _ERRNO | errno.EAFNOSUPPORT)]
     )
+    program += _for_call(_PRLIMIT[column], _FIRST, _refuse_if(_EQUAL, _INIT, errno.EPERM))
     program += [_instruction(_RETURN, _ALLOW)]
     return b"".join(program)
 
