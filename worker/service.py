@@ -23,7 +23,7 @@ from worker.connection.platform_connection import PlatformConnection
 from worker.connection.signed_sets import SignedSets
 from worker.environments.environments import Environments, installing_environment
 from worker.environments.images import Images
-from worker.executors.container import find_engine
+from worker.executors.container import find_engine, require_engine
 from worker.executors.interface import Executor
 from worker.executors.local_processes import LocalProcesses
 from worker.executors.process import parent_environment
@@ -64,8 +64,11 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     paths = _open_directory(own, is_isolated and os.geteuid() == 0, process)
     environment = inherited_environment()
     identity = load_identity(paths.identity)
+    engine = find_engine(own.container_engine, environment, paths.root / "seccomp.json")
     try:
         slots = find_slots(own, environment)
+        if own.sandbox == "container":
+            await asyncio.to_thread(require_engine, engine)
     except Rejected as error:
         with suppress(MusterError):
             await join(identity, own, clock, trouble=error.message)
@@ -87,7 +90,6 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     machine = replace(machine, sandboxing=sandboxing, networks=networks)
     installing = installing_environment(environment)
     installed = Environments(paths.environments, account, sandboxing, installing, own.warm_modules)
-    engine = find_engine(own.container_engine, environment, paths.root / "seccomp.json")
     bounds = Bounds(own.slot_memory_bytes, own.slot_processes)
     space = await asyncio.to_thread(CacheSpace, paths.cache, own.cache_bytes)
     tools = Tools(

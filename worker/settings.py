@@ -35,8 +35,8 @@ class WorkerSection(Section):
         warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
         machine: Identifies the host: equal for all workers on it, different on every other host. Exclusive pools serve one tenant at a time
             on a host. Default: derived from the kernel's boot id, which containers share with their host.
-        sandbox: `auto`: each run gets a sandbox, if the worker can make one, which it tries at its start; `none`: runs are separated from each other and from the
-            machine by nothing but `user`, and the pool must be trusted.
+        sandbox: `auto`: each run gets a sandbox, if the worker can make one, which it tries at its start; `container`: each run gets a container, and runs without
+            an image are refused; `none`: runs are separated from each other and from the machine by nothing but `user`, and the pool must be trusted.
         uid_range: User ids for runs in sandboxes, `FIRST-LAST`: each run has one of its own.
         readable: Folders of this machine that runs in sandboxes may read, comma-separated, such as shared data sets.
         shm_bytes: Maximum size of a run's /dev/shm in its sandbox.
@@ -78,7 +78,7 @@ class WorkerSection(Section):
     warm: str = WARM_MODULES
     warm_also: str = ""
     machine: str | None = Field(None, pattern=r"^[A-Za-z0-9._-]{1,63}$")
-    sandbox: Literal["auto", "none"] = "auto"
+    sandbox: Literal["auto", "container", "none"] = "auto"
     uid_range: str = UID_RANGE
     readable: str = ""
     shm_bytes: int | None = Field(None, ge=64 * 1024**2)

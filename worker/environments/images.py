@@ -19,14 +19,13 @@ from pydantic import BaseModel, ValidationError
 
 from muster.errors import Rejected
 from shared.messages.trial_specs import RegistryAuth
-from worker.executors.container import MAX_NPROC, Engine, ulimit
+from worker.executors.container import MAX_CHARACTERS, MAX_NPROC, Engine, last_line, ulimit
 from worker.store.records import StoredImage
 
 PULL_S = 3600.0
 PROBE_S = 60.0
 PROGRESS_EVERY_S = 60.0
 OLDEST_PYTHON = (3, 11)
-MAX_CHARACTERS = 1000
 _PROBE = """
 import json, sys
 from importlib.metadata import version
@@ -233,7 +232,7 @@ def _pull_and_inspect(engine: Engine, name: str, variables: Mapping[str, str]) -
     if pulled.returncode:
         raise Rejected(
             "image_not_pulled",
-            f"the image {name} could not be pulled: {_last_error(pulled.stderr)}",
+            f"the image {name} could not be pulled: {last_line(pulled.stderr)}",
             place="environment.image",
         )
     # Podman prints the image's id. By now its name may mean another one, which another tenant pulls.
@@ -257,7 +256,7 @@ def _inspect(engine: Engine, name: str) -> _Inspected:
         digests = dict.fromkeys(one.partition("@")[2] for one in facts["RepoDigests"])
         return _Inspected(str(facts["Id"]), tuple(filter(_DIGEST.fullmatch, digests)), variables)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise OSError(f"the image {name} could not be inspected: {_last_error(found.stderr)}") from error
+        raise OSError(f"the image {name} could not be inspected: {last_line(found.stderr)}") from error
 
 
 def _probe(engine: Engine, name: str, image: StoredImage) -> PythonOfImage:
@@ -272,7 +271,7 @@ def _probe(engine: Engine, name: str, image: StoredImage) -> PythonOfImage:
     except ValidationError:
         raise Rejected(
             "image_without_python",
-            f"the image {name} cannot run trials: {_last_error(asked.stderr) or 'python3 printed nothing'}",
+            f"the image {name} cannot run trials: {last_line(asked.stderr) or 'python3 printed nothing'}",
             place="environment.image",
             hint="use an image with python3 on its PATH",
         ) from None
@@ -319,11 +318,6 @@ def _repository(name: str) -> str:
     name = name.partition("@")[0]
     folder, slash, last = name.rpartition("/")
     return folder + slash + last.partition(":")[0]
-
-
-def _last_error(output: bytes) -> str:
-    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1][:MAX_CHARACTERS] if lines else ""
 
 
 def _dotted(numbers: Sequence[int]) -> str:
