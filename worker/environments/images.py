@@ -201,7 +201,7 @@ def _resolve(engine: Engine, name: str, variables: Mapping[str, str]) -> StoredI
     """Pull an image; its `digest` is one by which the registry serves it: that of the list of all architectures if there is one."""
     found = _pull_and_inspect(engine, name, variables)
     if "@" in name:
-        return found.stored(name)
+        return found.stored(_local_name(name))
     served, reason = [], "the engine knows no digest of it"
     for digest in found.digests:
         # An engine also lists digests that the image has elsewhere. Other machines could not pull these.
@@ -224,11 +224,11 @@ def _resolve(engine: Engine, name: str, variables: Mapping[str, str]) -> StoredI
 def _is_list(engine: Engine, name: str, variables: Mapping[str, str]) -> bool:
     """Whether a name means a list of images by architecture. Only a list refuses an architecture that does not exist."""
     options = ("--quiet", "--platform", "linux/none")
-    return engine.run("pull", *options, name, timeout_s=PULL_S, **variables).returncode != 0
+    return engine.run("pull", *options, _source(engine, name), timeout_s=PULL_S, **variables).returncode != 0
 
 
 def _pull_and_inspect(engine: Engine, name: str, variables: Mapping[str, str]) -> _Inspected:
-    pulled = engine.run("pull", "--quiet", name, timeout_s=PULL_S, **variables)
+    pulled = engine.run("pull", "--quiet", _source(engine, name), timeout_s=PULL_S, **variables)
     if pulled.returncode:
         raise Rejected(
             "image_not_pulled",
@@ -237,7 +237,18 @@ def _pull_and_inspect(engine: Engine, name: str, variables: Mapping[str, str]) -
         )
     # Podman prints the image's id. By now its name may mean another one, which another tenant pulls.
     printed = pulled.stdout.decode().split()
-    return _inspect(engine, printed[-1] if printed and engine.is_podman else name)
+    return _inspect(engine, printed[-1] if printed and engine.is_podman else _local_name(name))
+
+
+def _source(engine: Engine, name: str) -> str:
+    """Return the argument of `pull`. Podman takes other names for files of the machine, and none of its sources takes a tag beside a digest."""
+    return f"docker://{_local_name(name)}" if engine.is_podman else _local_name(name)
+
+
+def _local_name(name: str) -> str:
+    """Return the name of a pulled image: with its digest, else with its tag."""
+    _, at, digest = name.partition("@")
+    return f"{_repository(name)}@{digest}" if at else name
 
 
 def _credentials(request: ImageRequest) -> str:
