@@ -23,6 +23,7 @@ from worker.connection.platform_connection import PlatformConnection
 from worker.connection.signed_sets import SignedSets
 from worker.environments.environments import Environments, installing_environment
 from worker.environments.images import Images
+from worker.environments.pulled_images import PulledImages
 from worker.executors.container import find_engine, require_engine
 from worker.executors.interface import Executor
 from worker.executors.local_processes import LocalProcesses
@@ -102,7 +103,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         code=CodeCache(paths.code_cache, space, platform, transfer),
         checkpoints=Restorer(FileCache(paths.checkpoint_cache, space), platform, transfer),
         environments=installed,
-        images=Images(engine),
+        images=Images(engine, PulledImages(paths.images), own.images_bytes),
         containers=Containers(engine, settings.containers, bounds, paths),
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
@@ -113,6 +114,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         platform, own, slots, new_id(clock), clock, signed_sets, offered, is_isolated=is_isolated
     )
     runs = Runs(tools, Store(paths), heartbeat.wake)
+    tools.images.in_use = lambda: runs.images
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving
     heartbeat.has_private_networks = networks is not None

@@ -55,6 +55,9 @@ class WorkerSection(Section):
             nine tenths. 0: the machine is dedicated to runs, and their communication threads are pinned to cores.
         container_engine: Command of the container engine, with its global options: `podman`, or `docker` with access to its socket. Not set:
             podman if it is installed, else this worker refuses runs with an image.
+        images_bytes: Maximum size of the images that this worker pulled, each with all of its layers. Beyond it, the least recently used ones are
+            removed; never an image of a run that is here, and never one that the site put on the machine. Not set: half of the disk of
+            the engine's images.
         run_bytes: Maximum disk space of one run: code, output, checkpoints before their upload, files it writes. Not set: with sandboxes
             half of the disk of `directory`, otherwise no limit.
         network: `private`: the sandbox of each run has a network of its own, behind rules (needs iproute2 and nftables); `host`: runs use
@@ -92,6 +95,7 @@ class WorkerSection(Section):
     slot_processes: int | None = Field(None, ge=16)
     niceness: int = Field(0, ge=0, le=19)
     container_engine: str | None = None
+    images_bytes: int | None = Field(None, ge=0)
     network: Literal["auto", "private", "host"] = "auto"
     network_allow: str = PUBLIC
     network_subnet: IPv4Network = IPv4Network("100.127.0.0/16")
