@@ -34,8 +34,8 @@ def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
     try:
         launch = read_launch(file)
         isolation.enter_groups(launch.cgroups)
-        isolation.set_niceness(launch.niceness)
         if sandbox is not None:
+            isolation.set_niceness(launch.niceness)
             isolation.prefer_as_victim()
             sandbox.enter()
             isolation.set_limits(launch.limits, are_final=True)
@@ -46,8 +46,9 @@ def become_rank(file: str, sandbox: Sandbox | None) -> NoReturn:
             is_prepared = error.errno in _REPLACED
             raise
         os.closerange(3, 1 << 20)
-        if sandbox is not None:
-            isolation.allow_debugging()
+        isolation.allow_debugging()
+        if sandbox is None:
+            isolation.set_niceness(launch.niceness)
         isolation.reset_signals()
         os.umask(0o022)
         os.chdir(launch.directory)

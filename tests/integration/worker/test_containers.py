@@ -246,7 +246,8 @@ async def test_an_image_is_found_by_its_digest_whatever_its_tag_means_now(
         image = f"{registry.address}/team/pinned{tag}@{digest}"
         run = in_container(platform, f"pinned{tag}", code, image)
         await platform.desire("w1", run)
-        assert (await ended(platform, run)).exit_code == 0, platform.of("w1", run).reason
+        found = await ended(platform, run)
+        assert found.exit_code == 0, found.reason
         await eventually(lambda run=run: "the first one" in platform.text(run))  # type: ignore[misc]
 
 

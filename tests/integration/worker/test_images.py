@@ -14,7 +14,7 @@ from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.executors import need_podman
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
-from tests.integration.worker.test_containers import in_container
+from tests.integration.worker.test_containers import ended, in_container
 from tests.integration.worker.test_runs import ENDLESS
 from tests.support.oci import Registry, layer_of, python_layer
 from tests.support.waiting import eventually
@@ -56,8 +56,7 @@ async def trained(
     platform: FakePlatform, worker: Daemon, run: DesiredAllocation, *beside: DesiredAllocation
 ) -> None:
     await platform.desire(worker.name, run, *beside)
-    await eventually(lambda: state_of(platform, run, worker.name) == "exited")
-    found = platform.of(worker.name, run)
+    found = await ended(platform, run, worker.name)
     assert found.exit_code == 0, found.reason
     await platform.desire(worker.name, *beside)
 
@@ -86,8 +85,7 @@ async def test_the_least_recently_used_image_is_removed_but_none_in_use_and_none
 
     refused = in_container(platform, "broken", short, broken)
     await platform.desire("w1", refused, stays)
-    await eventually(lambda: state_of(platform, refused) == "exited")
-    assert "cannot run trials" in (platform.of("w1", refused).reason or "")
+    assert "cannot run trials" in ((await ended(platform, refused)).reason or "")
     await trained(platform, worker, in_container(platform, "new", short, new), stays)
     await eventually(lambda: present(podman) == {"site", "used", "broken", "new"})
 

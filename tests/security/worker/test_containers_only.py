@@ -43,7 +43,7 @@ async def test_it_reports_sandboxes_and_refuses_a_run_without_an_image(
     await platform.desire(worker.name, run)
     await eventually(lambda: state_of(platform, run, worker.name) == "exited")
     found = platform.of(worker.name, run)
-    assert found.fault == "machine" and found.exit_code is None
+    assert found is not None and found.fault == "machine" and found.exit_code is None
     assert "runs containers only, and the experiment names no image" in (found.reason or "")
     assert [one.action for one in found.policies] == ["exclude_node"], "its next run goes elsewhere"
     assert not (worker.directory / "runs" / str(run.run_id) / "code" / "train.py").exists()
