@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from muster.config.containers import is_full_image_name
 from shared.errors import Rejected
 from shared.messages.trial_specs import ContainerSpec
 from shared.settings import Section
@@ -34,8 +35,17 @@ def check_container(spec: ContainerSpec, site: ContainerSettings) -> None:
     """Refuse a container that the site does not allow.
 
     Raises:
-        Rejected: The first request that is not allowed, with its place in the config (`container_not_allowed`).
+        Rejected: The first request that is not allowed, with its place in the config (`container_not_allowed`), or an image that an
+            engine could take for something else than one in a registry (`image_name_invalid`).
     """
+    for image in sorted(set(spec.images.values())):
+        if not is_full_image_name(image):
+            raise Rejected(
+                "image_name_invalid",
+                f"{image[:100]!r} is not the full name of an image in a registry, and images come only from registries",
+                place="environment.image",
+                hint="push it to a registry and name it as registry/path:tag, such as ghcr.io/team/train:1.4",
+            )
     for place, text, setting in _not_allowed(spec, site):
         name = f"MUSTER_CONTAINERS__{setting.upper()}"
         raise Rejected(

@@ -157,6 +157,10 @@ class WorkerPaths:
         return self.root / "isolation.json"
 
     @property
+    def images(self) -> Path:
+        return self.root / "images.json"
+
+    @property
     def identity(self) -> Path:
         return self.root / "identity"
 

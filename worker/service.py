@@ -23,7 +23,8 @@ from worker.connection.platform_connection import PlatformConnection
 from worker.connection.signed_sets import SignedSets
 from worker.environments.environments import Environments, installing_environment
 from worker.environments.images import Images
-from worker.executors.container import find_engine
+from worker.environments.pulled_images import PulledImages
+from worker.executors.container import find_engine, require_engine
 from worker.executors.interface import Executor
 from worker.executors.local_processes import LocalProcesses
 from worker.executors.process import parent_environment
@@ -64,8 +65,11 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     paths = _open_directory(own, is_isolated and os.geteuid() == 0, process)
     environment = inherited_environment()
     identity = load_identity(paths.identity)
+    engine = find_engine(own.container_engine, environment, paths.root / "seccomp.json")
     try:
         slots = find_slots(own, environment)
+        if own.sandbox == "container":
+            await asyncio.to_thread(require_engine, engine)
     except Rejected as error:
         with suppress(MusterError):
             await join(identity, own, clock, trouble=error.message)
@@ -87,7 +91,6 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     machine = replace(machine, sandboxing=sandboxing, networks=networks)
     installing = installing_environment(environment)
     installed = Environments(paths.environments, account, sandboxing, installing, own.warm_modules)
-    engine = find_engine(own.container_engine, environment, paths.root / "seccomp.json")
     bounds = Bounds(own.slot_memory_bytes, own.slot_processes)
     space = await asyncio.to_thread(CacheSpace, paths.cache, own.cache_bytes)
     tools = Tools(
@@ -100,7 +103,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         code=CodeCache(paths.code_cache, space, platform, transfer),
         checkpoints=Restorer(FileCache(paths.checkpoint_cache, space), platform, transfer),
         environments=installed,
-        images=Images(engine),
+        images=Images(engine, PulledImages(paths.images), own.images_bytes),
         containers=Containers(engine, settings.containers, bounds, paths),
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
@@ -111,6 +114,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         platform, own, slots, new_id(clock), clock, signed_sets, offered, is_isolated=is_isolated
     )
     runs = Runs(tools, Store(paths), heartbeat.wake)
+    tools.images.in_use = lambda: runs.images
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving
     heartbeat.has_private_networks = networks is not None

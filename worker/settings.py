@@ -35,8 +35,8 @@ class WorkerSection(Section):
         warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
         machine: Identifies the host: equal for all workers on it, different on every other host. Exclusive pools serve one tenant at a time
             on a host. Default: derived from the kernel's boot id, which containers share with their host.
-        sandbox: `auto`: each run gets a sandbox, if the worker can make one, which it tries at its start; `none`: runs are separated from each other and from the
-            machine by nothing but `user`, and the pool must be trusted.
+        sandbox: `auto`: each run gets a sandbox, if the worker can make one, which it tries at its start; `container`: each run gets a container, and runs without
+            an image are refused; `none`: runs are separated from each other and from the machine by nothing but `user`, and the pool must be trusted.
         uid_range: User ids for runs in sandboxes, `FIRST-LAST`: each run has one of its own.
         readable: Folders of this machine that runs in sandboxes may read, comma-separated, such as shared data sets.
         shm_bytes: Maximum size of a run's /dev/shm in its sandbox.
@@ -55,6 +55,9 @@ class WorkerSection(Section):
             nine tenths. 0: the machine is dedicated to runs, and their communication threads are pinned to cores.
         container_engine: Command of the container engine, with its global options: `podman`, or `docker` with access to its socket. Not set:
             podman if it is installed, else this worker refuses runs with an image.
+        images_bytes: Maximum size of the images that this worker pulled, each with all of its layers. Beyond it, the least recently used ones are
+            removed; never an image of a run that is here, and never one that the site put on the machine. Not set: half of the disk of
+            the engine's images.
         run_bytes: Maximum disk space of one run: code, output, checkpoints before their upload, files it writes. Not set: with sandboxes
             half of the disk of `directory`, otherwise no limit.
         network: `private`: the sandbox of each run has a network of its own, behind rules (needs iproute2 and nftables); `host`: runs use
@@ -78,7 +81,7 @@ class WorkerSection(Section):
     warm: str = WARM_MODULES
     warm_also: str = ""
     machine: str | None = Field(None, pattern=r"^[A-Za-z0-9._-]{1,63}$")
-    sandbox: Literal["auto", "none"] = "auto"
+    sandbox: Literal["auto", "container", "none"] = "auto"
     uid_range: str = UID_RANGE
     readable: str = ""
     shm_bytes: int | None = Field(None, ge=64 * 1024**2)
@@ -92,6 +95,7 @@ class WorkerSection(Section):
     slot_processes: int | None = Field(None, ge=16)
     niceness: int = Field(0, ge=0, le=19)
     container_engine: str | None = None
+    images_bytes: int | None = Field(None, ge=0)
     network: Literal["auto", "private", "host"] = "auto"
     network_allow: str = PUBLIC
     network_subnet: IPv4Network = IPv4Network("100.127.0.0/16")

@@ -116,7 +116,7 @@ def _worker_machine(one: ProcessSettings | None) -> Iterator[Check]:
     )
     if settings is None:
         yield Check(MACHINE, f"disk {own.directory}", disk.WHY, partial(disk.check_disk, own.directory))
-    if own.sandbox != "none":
+    if own.sandbox == "auto":
         yield Check(MACHINE, "sandboxes", kernel.WHY_SANDBOXES, partial(kernel.check_sandboxes, own))
         yield Check(MACHINE, "seccomp", kernel.WHY_SECCOMP, kernel.check_seccomp)
     yield Check(MACHINE, "openat2", kernel.WHY_OPENAT2, kernel.check_openat2)

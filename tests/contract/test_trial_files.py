@@ -11,6 +11,7 @@ OWN = {
     "environments/environments.py": "environments and the requirements file, before the trial starts",
     "environments/install_command.py": "/proc",
     "environments/images.py": "the engine's file of credentials, in a folder of the worker's own",
+    "environments/pulled_images.py": "the record of images, in the worker's own folder",
     "executors/local_processes.py": "/proc",
     "executors/parents.py": "the warm parent's log, and /proc",
     "executors/seccomp_profile.py": "the filter of system calls, in the worker's own folder",

@@ -284,6 +284,7 @@ def test_missing_programs_are_named_with_their_package(
     assert check_private_networks(worker(tmp_path, network="private")).level is Level.ERROR
     assert check_container_engine(worker(tmp_path)).level is Level.WARNING
     assert check_container_engine(worker(tmp_path, container_engine="docker")).level is Level.ERROR
+    assert check_container_engine(worker(tmp_path, sandbox="container")).level is Level.ERROR
 
 
 def test_a_container_engine_that_fails_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,13 @@ import asyncio
 import base64
 import json
 import re
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,14 +22,14 @@ from pydantic import BaseModel, ValidationError
 
 from muster.errors import Rejected
 from shared.messages.trial_specs import RegistryAuth
-from worker.executors.container import MAX_NPROC, Engine, ulimit
+from worker.environments.pulled_images import PulledImages, has_image, list_images, plain_id, remove_image
+from worker.executors.container import MAX_CHARACTERS, MAX_NPROC, Engine, last_line, ulimit
 from worker.store.records import StoredImage
 
 PULL_S = 3600.0
 PROBE_S = 60.0
 PROGRESS_EVERY_S = 60.0
 OLDEST_PYTHON = (3, 11)
-MAX_CHARACTERS = 1000
 _PROBE = """
 import json, sys
 from importlib.metadata import version
@@ -40,8 +43,11 @@ print(json.dumps({"python": list(sys.version_info[:2]), "torch": found("torch"),
 _log = structlog.get_logger()
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_SHARE_OF_DISK = 0.5
 
 LogLine = Callable[[str], None]
+_Key = tuple[UUID, str]
+"""A tenant and the name of an image."""
 Pin = Callable[[str | None], Awaitable[str | None]]
 """Returns the digest that counts for the run's experiment: the first one that any of its runs has resolved. None: none has yet."""
 
@@ -88,6 +94,7 @@ class _Inspected:
     id: str
     digests: tuple[str, ...]
     variables: dict[str, str]
+    size_bytes: int
 
     def stored(self, digest: str) -> StoredImage:
         return StoredImage(id=self.id, digest=digest, variables=self.variables)
@@ -116,10 +123,18 @@ class _Pull:
 class Images:
     """Images on this machine. A tenant gets an image only after the registry gave it to this tenant: another one's credentials do not count."""
 
-    def __init__(self, engine: Engine | None) -> None:
+    def __init__(self, engine: Engine | None, pulled: PulledImages, limit_bytes: int | None) -> None:
+        """`limit_bytes`: of the images that this worker pulled; None: half of the disk. `in_use`, set later, returns the ids of the runs' images."""
         self._engine = engine
-        self._known: dict[tuple[UUID, str], _Pulled] = {}
-        self._pulls: dict[tuple[UUID, str], _Pull] = {}
+        self._record = pulled
+        self._limit_bytes = limit_bytes
+        self._known: dict[_Key, _Pulled] = {}
+        self._pulls: dict[_Key, _Pull] = {}
+        self._claims: Counter[_Key] = Counter()
+        self._pulling = 0
+        self._removing = asyncio.Lock()
+        self._removals: set[asyncio.Task[None]] = set()
+        self.in_use: Callable[[], Collection[str]] = tuple
 
     async def get(self, request: ImageRequest, pin: Pin, log: LogLine) -> StoredImage:
         """Return the image that the run's experiment uses, pulled if this tenant has not pulled it yet.
@@ -136,15 +151,19 @@ class Images:
                 place="environment.image",
                 hint="install podman on the machine, set MUSTER_WORKER__CONTAINER_ENGINE, or choose another pool",
             )
-        pulled = await self._pinned(self._engine, request, pin, log)
+        with ExitStack() as claims:  # until the run has the image, and `in_use` knows
+            pulled = await self._pinned(self._engine, request, pin, log, claims)
+        self._record.use(pulled.image.id)
         return _with_horovod(request, pulled) if request.needs_horovod else pulled.image
 
-    async def _pinned(self, engine: Engine, request: ImageRequest, pin: Pin, log: LogLine) -> _Pulled:
+    async def _pinned(
+        self, engine: Engine, request: ImageRequest, pin: Pin, log: LogLine, claims: ExitStack
+    ) -> _Pulled:
         if "@" in request.name:
-            return await self._pulled(engine, request, log)
+            return await self._pulled(engine, request, log, claims)
         digest = await pin(None)
         if digest is None:
-            pulled = await self._pulled(engine, request, log)
+            pulled = await self._pulled(engine, request, log, claims)
             own = pulled.image.digest.partition("@")[2]
             digest = await pin(own) or own
             if digest == own:
@@ -152,7 +171,7 @@ class Images:
             log(f"another run has resolved {request.name} already: the experiment uses {digest}")
         pinned = replace(request, name=f"{_repository(request.name)}@{digest}")
         try:
-            return await self._pulled(engine, pinned, log)
+            return await self._pulled(engine, pinned, log, claims)
         except Rejected as error:
             raise Rejected(
                 error.code,
@@ -161,54 +180,136 @@ class Images:
                 error.hint or "if the registry no longer has this digest, submit the experiment again",
             ) from error
 
-    async def _pulled(self, engine: Engine, request: ImageRequest, log: LogLine) -> _Pulled:
+    async def _pulled(
+        self, engine: Engine, request: ImageRequest, log: LogLine, claims: ExitStack
+    ) -> _Pulled:
         key = request.tenant, request.name
-        if request.is_forced or key not in self._known:
-            pulled = await self._pull(engine, request, log)
-            self._known[key] = self._known[request.tenant, pulled.image.digest] = pulled
+        claims.enter_context(self._claim(key))
+        if request.is_forced or not await self._is_here(engine, key):
+            await self._pull(engine, request, log)
         return self._known[key]
 
-    async def _pull(self, engine: Engine, request: ImageRequest, log: LogLine) -> _Pulled:
+    @contextmanager
+    def _claim(self, key: _Key) -> Iterator[None]:
+        """Keep an image, once it is here, from being removed."""
+        self._claims[key] += 1
+        try:
+            yield
+        finally:
+            self._claims[key] -= 1
+
+    async def _is_here(self, engine: Engine, key: _Key) -> bool:
+        """Whether the tenant has pulled the image, and nobody has removed it since."""
+        pulled = self._known.get(key)
+        return pulled is not None and await asyncio.to_thread(has_image, engine, pulled.image.id)
+
+    async def _pull(self, engine: Engine, request: ImageRequest, log: LogLine) -> None:
         key = request.tenant, request.name
         began = time.monotonic()
         pull = self._pulls.get(key)
         if pull is None:
             log(f"pulling the image {request.name}")
             pull = self._pulls[key] = _Pull()
-            pull.task = asyncio.create_task(
-                asyncio.to_thread(_pull_now, engine, request), name=f"pull {request.name}"
-            )
-            pull.task.add_done_callback(lambda _: self._pulls.pop(key, None))
+            pull.task = asyncio.create_task(self._pull_once(engine, request), name=f"pull {request.name}")
+            pull.task.add_done_callback(lambda _: self._on_pulled(engine, key))
         else:
             log(f"waiting for the image {request.name}, which another run is pulling")
         pulled = await pull.wait(request.name, log)
         log(f"the image {pulled.image.digest} is ready after {time.monotonic() - began:.1f} s")
+
+    async def _pull_once(self, engine: Engine, request: ImageRequest) -> _Pulled:
+        async with self._removing:  # an image that is being removed would seem to be there
+            self._pulling += 1
+        try:
+            image = await self._pull_and_record(engine, request)
+            python = await asyncio.to_thread(_probe, engine, request.name, image)
+        finally:
+            self._pulling -= 1
+        pulled = _Pulled(image, python)
+        self._known[request.tenant, request.name] = self._known[request.tenant, image.digest] = pulled
         return pulled
 
+    async def _pull_and_record(self, engine: Engine, request: ImageRequest) -> StoredImage:
+        """Pull an image. Record all that is pulled for it, also if it turns out to be of no use."""
+        before = await asyncio.to_thread(list_images, engine)
+        pulls: list[tuple[str, _Inspected]] = []
+        try:
+            return await asyncio.to_thread(_pull_now, engine, request, pulls)
+        finally:
+            for name, found in pulls:
+                if plain_id(found.id) not in before or found.id in self._record:
+                    self._record.add(found.id, name, found.size_bytes)
 
-def _pull_now(engine: Engine, request: ImageRequest) -> _Pulled:
+    def _on_pulled(self, engine: Engine, key: _Key) -> None:
+        self._pulls.pop(key, None)
+        removal = asyncio.create_task(self._make_room(engine), name="remove images")
+        self._removals.add(removal)
+        removal.add_done_callback(self._removals.discard)
+
+    async def _make_room(self, engine: Engine) -> None:
+        """Remove images until the limit is kept, unless some are being pulled: the end of the last pull does it."""
+        failed: set[str] = set()
+        async with self._removing:
+            try:
+                limit = self._limit_bytes = await self._limit(engine)
+                while not self._pulling and self._record.total_bytes > limit:
+                    image = self._record.least_recent(failed | self._used())
+                    if image is None:
+                        return
+                    self._known = {key: one for key, one in self._known.items() if one.image.id != image}
+                    names = self._record.names_of(image)
+                    if await asyncio.to_thread(remove_image, engine, image, names):
+                        self._record.drop(image)
+                        _log.info("removed an image", names=names, id=image)
+                    else:
+                        failed.add(image)
+            except OSError as error:
+                _log.warning("images could not be removed", error=str(error))
+
+    def _used(self) -> set[str]:
+        claimed = (key for key, count in self._claims.items() if count and key in self._known)
+        return {*self.in_use(), *(self._known[key].image.id for key in claimed)}
+
+    async def _limit(self, engine: Engine) -> int:
+        if self._limit_bytes is not None:
+            return self._limit_bytes
+        return int(await asyncio.to_thread(_disk_bytes, engine) * _SHARE_OF_DISK)
+
+
+def _disk_bytes(engine: Engine) -> int:
+    """Return the size of the disk with the engine's images."""
+    field = "{{.Store.GraphRoot}}" if engine.is_podman else "{{.DockerRootDir}}"
+    asked = engine.run("info", "--format", field)
+    if asked.returncode:
+        raise OSError(f"the folder of images is not known: {last_line(asked.stderr)}")
+    return shutil.disk_usage(asked.stdout.decode().strip()).total
+
+
+def _pull_now(engine: Engine, request: ImageRequest, pulls: list[tuple[str, _Inspected]]) -> StoredImage:
+    """Pull an image. Add each pulled name and image to `pulls`."""
     with tempfile.TemporaryDirectory(prefix="muster-registry-") as folder:
         file = Path(folder, "config.json")
         file.touch(mode=0o600)
         file.write_text(_credentials(request))
         variables = {"REGISTRY_AUTH_FILE": str(file), "DOCKER_CONFIG": folder}
-        image = _resolve(engine, request.name, variables)
-    python = _probe(engine, request.name, image)
+        image = _resolve(engine, request.name, variables, pulls)
     _log.info("pulled an image", name=request.name, digest=image.digest)
-    return _Pulled(image, python)
+    return image
 
 
-def _resolve(engine: Engine, name: str, variables: Mapping[str, str]) -> StoredImage:
+def _resolve(
+    engine: Engine, name: str, variables: Mapping[str, str], pulls: list[tuple[str, _Inspected]]
+) -> StoredImage:
     """Pull an image; its `digest` is one by which the registry serves it: that of the list of all architectures if there is one."""
-    found = _pull_and_inspect(engine, name, variables)
+    found = _pull_and_inspect(engine, name, variables, pulls)
     if "@" in name:
-        return found.stored(name)
+        return found.stored(_local_name(name))
     served, reason = [], "the engine knows no digest of it"
     for digest in found.digests:
         # An engine also lists digests that the image has elsewhere. Other machines could not pull these.
         named = f"{_repository(name)}@{digest}"
         try:
-            if _pull_and_inspect(engine, named, variables).id == found.id:
+            if _pull_and_inspect(engine, named, variables, pulls).id == found.id:
                 served.append(named)
         except Rejected as error:
             reason = error.message
@@ -225,20 +326,35 @@ def _resolve(engine: Engine, name: str, variables: Mapping[str, str]) -> StoredI
 def _is_list(engine: Engine, name: str, variables: Mapping[str, str]) -> bool:
     """Whether a name means a list of images by architecture. Only a list refuses an architecture that does not exist."""
     options = ("--quiet", "--platform", "linux/none")
-    return engine.run("pull", *options, name, timeout_s=PULL_S, **variables).returncode != 0
+    return engine.run("pull", *options, _source(engine, name), timeout_s=PULL_S, **variables).returncode != 0
 
 
-def _pull_and_inspect(engine: Engine, name: str, variables: Mapping[str, str]) -> _Inspected:
-    pulled = engine.run("pull", "--quiet", name, timeout_s=PULL_S, **variables)
+def _pull_and_inspect(
+    engine: Engine, name: str, variables: Mapping[str, str], pulls: list[tuple[str, _Inspected]]
+) -> _Inspected:
+    pulled = engine.run("pull", "--quiet", _source(engine, name), timeout_s=PULL_S, **variables)
     if pulled.returncode:
         raise Rejected(
             "image_not_pulled",
-            f"the image {name} could not be pulled: {_last_error(pulled.stderr)}",
+            f"the image {name} could not be pulled: {last_line(pulled.stderr)}",
             place="environment.image",
         )
     # Podman prints the image's id. By now its name may mean another one, which another tenant pulls.
     printed = pulled.stdout.decode().split()
-    return _inspect(engine, printed[-1] if printed and engine.is_podman else name)
+    found = _inspect(engine, printed[-1] if printed and engine.is_podman else _local_name(name))
+    pulls.append((_local_name(name), found))
+    return found
+
+
+def _source(engine: Engine, name: str) -> str:
+    """Return the argument of `pull`. Podman takes other names for files of the machine, and none of its sources takes a tag beside a digest."""
+    return f"docker://{_local_name(name)}" if engine.is_podman else _local_name(name)
+
+
+def _local_name(name: str) -> str:
+    """Return the name of a pulled image: with its digest, else with its tag."""
+    _, at, digest = name.partition("@")
+    return f"{_repository(name)}@{digest}" if at else name
 
 
 def _credentials(request: ImageRequest) -> str:
@@ -254,10 +370,11 @@ def _inspect(engine: Engine, name: str) -> _Inspected:
     try:
         facts = json.loads(found.stdout)[0]
         variables = dict(one.partition("=")[::2] for one in facts["Config"].get("Env") or ())
-        digests = dict.fromkeys(one.partition("@")[2] for one in facts["RepoDigests"])
-        return _Inspected(str(facts["Id"]), tuple(filter(_DIGEST.fullmatch, digests)), variables)
+        named = dict.fromkeys(one.partition("@")[2] for one in facts["RepoDigests"])
+        digests = tuple(filter(_DIGEST.fullmatch, named))
+        return _Inspected(str(facts["Id"]), digests, variables, int(facts["Size"]))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise OSError(f"the image {name} could not be inspected: {_last_error(found.stderr)}") from error
+        raise OSError(f"the image {name} could not be inspected: {last_line(found.stderr)}") from error
 
 
 def _probe(engine: Engine, name: str, image: StoredImage) -> PythonOfImage:
@@ -272,7 +389,7 @@ def _probe(engine: Engine, name: str, image: StoredImage) -> PythonOfImage:
     except ValidationError:
         raise Rejected(
             "image_without_python",
-            f"the image {name} cannot run trials: {_last_error(asked.stderr) or 'python3 printed nothing'}",
+            f"the image {name} cannot run trials: {last_line(asked.stderr) or 'python3 printed nothing'}",
             place="environment.image",
             hint="use an image with python3 on its PATH",
         ) from None
@@ -319,11 +436,6 @@ def _repository(name: str) -> str:
     name = name.partition("@")[0]
     folder, slash, last = name.rpartition("/")
     return folder + slash + last.partition(":")[0]
-
-
-def _last_error(output: bytes) -> str:
-    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1][:MAX_CHARACTERS] if lines else ""
 
 
 def _dotted(numbers: Sequence[int]) -> str:

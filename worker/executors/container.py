@@ -21,6 +21,8 @@ SDK = "/opt/muster"
 """Where the SDK is mounted: a folder on Python's path that contains only `muster`."""
 MAX_NPROC = 32_768
 """Podman lowers its own limit to this, and cannot raise it. The kernel counts it per user; a container's own limit is `--pids-limit`."""
+MAX_CHARACTERS = 1000
+"""The most that is read of an engine's message."""
 _COMMAND_S = 30.0
 _PASSED_ON = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF",
               "CONTAINERS_REGISTRIES_CONF", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")  # fmt: skip
@@ -166,6 +168,34 @@ def find_engine(command: str | None, environment: Mapping[str, str], profile: Pa
         return Engine(tuple(shlex.split(command)), passed, write_profile(profile))
     has_podman = shutil.which("podman", path=passed["PATH"]) is not None
     return Engine(("podman",), passed, write_profile(profile)) if has_podman else None
+
+
+def require_engine(engine: Engine | None) -> None:
+    """Check that the engine of a worker that runs containers only can run some. Blocks.
+
+    Raises:
+        Rejected: There is no engine, or it does not work for this user.
+    """
+    why = "none is installed"
+    if engine is not None:
+        try:
+            asked = engine.run("info")
+            why = last_line(asked.stderr) or "its command `info` failed" if asked.returncode else ""
+        except OSError as error:
+            why = str(error)
+    if why:
+        raise Rejected(
+            "no_container_engine",
+            f"this worker runs containers only and needs a container engine: {why}",
+            place="MUSTER_WORKER__SANDBOX",
+            hint="install podman, or set MUSTER_WORKER__CONTAINER_ENGINE to an engine that the worker's user may use",
+        )
+
+
+def last_line(output: bytes) -> str:
+    """Return the last line of an engine's output that is not empty."""
+    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1][:MAX_CHARACTERS] if lines else ""
 
 
 def container_name(worker: WorkerId, directory: Path, run: RunId) -> str:

@@ -129,7 +129,8 @@ class MachineParent:
 class SandboxedParent:
     """A run's own warm parent in the run's sandbox: everything that it sends or writes may come from the run's code.
 
-    Only processes of its run count. Its pids are translated from the sandbox's PID namespace; 0 if that is not possible.
+    Only processes of its run count. Its pids are those of the sandbox's PID namespace, and are translated: it is the parent of its
+    processes; 0 if it has no such child.
     """
 
     run: str
@@ -137,7 +138,7 @@ class SandboxedParent:
     warm: str
     max_failed_starts: int = 1
     is_for_one_run: bool = True
-    _namespace: str = field(default="", init=False)
+    _pid: int = field(default=0, init=False)
 
     @property
     def folder(self) -> Path:
@@ -166,7 +167,7 @@ class SandboxedParent:
             connection = wire.connect(f"/proc/self/fd/{found}", timeout_s=2.0)
         finally:
             os.close(found)
-        self._namespace = _namespace_of(_peer_pid(connection))
+        self._pid = _peer_pid(connection)
         return connection
 
     def is_served(self) -> bool:
@@ -199,7 +200,7 @@ class SandboxedParent:
             raise Rejected("frame_invalid", f"the warm parent of run {self.run} sent invalid values")
         # Whatever it says of the machine, the trial may have said.
         trial_error, left = (process.error or process.trial_error)[:MAX_TEXT], process.left[:MAX_TEXT]
-        pid = _pid_outside(process.pid, self._namespace) if process.exit_code is None else 0
+        pid = _pid_outside(process.pid, self._pid) if process.exit_code is None else 0
         return replace(process, pid=pid, error="", left=left, trial_error=trial_error)
 
     def end(self) -> None:
@@ -249,23 +250,18 @@ def _peer_pid(connection: socket.socket) -> int:
     return pid
 
 
-def _namespace_of(pid: int) -> str:
-    """Return the PID namespace of a process; empty if it is unknown or the worker's own."""
-    with suppress(OSError):
-        found = str(Path(f"/proc/{pid}/ns/pid").readlink())
-        return "" if found == str(Path("/proc/self/ns/pid").readlink()) else found
-    return ""
-
-
-def _pid_outside(pid: int, namespace: str) -> int:
-    """Return this machine's number of the process that is `pid` in a PID namespace; 0 if there is none."""
-    if not namespace:
-        return 0
-    for entry in os.scandir("/proc"):
+def _pid_outside(pid: int, parent: int) -> int:
+    """Return this machine's number of the child of `parent` that is `pid` in its own PID namespace; 0 if there is none."""
+    for entry in os.scandir("/proc") if parent else ():
         if entry.name.isdigit():
             with suppress(OSError):
                 status = Path(entry.path, "status").read_text(errors="replace")
-                inside = status.partition("\nNSpid:")[2].partition("\n")[0].split()
-                if inside[-1:] == [str(pid)] and str(Path(entry.path, "ns/pid").readlink()) == namespace:
+                if _numbers(status, "PPid") == [str(parent)] and _numbers(status, "NSpid")[1:][-1:] == [
+                    str(pid)
+                ]:
                     return int(entry.name)
     return 0
+
+
+def _numbers(status: str, name: str) -> list[str]:
+    return status.partition(f"\n{name}:")[2].partition("\n")[0].split()

@@ -12,6 +12,8 @@ from worker.settings import WorkerSection
 
 _AS_ROOT = "each run has its own user and namespaces"
 _WITHOUT_ROOT = "each run has its own namespaces, all have the worker's user"
+_CONTAINERS = "each run has its own container, runs without an image are refused"
+_CONTAINERS_WITHOUT_ROOT = f"{_CONTAINERS}, all have the worker's user"
 _OWN_NETWORK = "each run has a network of its own"
 NO_BOUNDARY = "no network boundary: runs use the machine's network"
 _MAX_TEXT = 200
@@ -29,7 +31,10 @@ def offered_isolation(settings: WorkerSection, network: str = "") -> OfferedIsol
     """Return the isolation of runs with these settings. `network`: what separates their networks, from `describe_network`; empty: not known yet."""
     refusal = why_no_sandboxes(settings)
     if refusal is None:
-        return _offer("sandbox", _AS_ROOT if os.geteuid() == 0 else _WITHOUT_ROOT, network)
+        as_root, without = (_AS_ROOT, _WITHOUT_ROOT)
+        if settings.sandbox == "container":
+            as_root, without = (_CONTAINERS, _CONTAINERS_WITHOUT_ROOT)
+        return _offer("sandbox", as_root if os.geteuid() == 0 else without, network)
     # Without sandboxes there is no boundary whatever the settings; the text must have room for the refusal.
     network = NO_BOUNDARY if network else ""
     if settings.user is None:

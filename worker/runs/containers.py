@@ -83,7 +83,7 @@ class Containers:
         """Return a run's container. `machine`: as the run sees it."""
         assert self.engine is not None
         run, spec = stored.run, _container_of(stored)
-        account, slots = machine.account, _slots(stored)
+        user, slots = _user(self.engine, machine.account), _slots(stored)
         bounds = self.bounds.of(slots)
         return Container(
             engine=self.engine,
@@ -92,7 +92,7 @@ class Containers:
             folder=paths.parent,
             launches=paths.launches,
             log=paths.parent_log,
-            user=(account.user, account.group) if account else None,
+            user=user,
             mounts=(*_mounts(paths, spec), *(_horovod() if image.mounts_horovod else ())),
             limits=ContainerLimits(
                 processes=bounds.get("pids", MAX_PROCESSES * max(1, slots)),
@@ -109,6 +109,13 @@ class Containers:
                 name for name in spec.add_capabilities if name not in spec.drop_capabilities
             ),
         )
+
+
+def _user(engine: Engine, account: Account | None) -> tuple[int, int] | None:
+    """Return uid and gid of a container's processes. None: podman without root maps the worker's user itself."""
+    if os.geteuid() != 0 and engine.is_podman:
+        return None
+    return (account.user, account.group) if account else (os.geteuid(), os.getegid())
 
 
 def _network(run: RunId, machine: Machine) -> str:

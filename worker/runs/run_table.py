@@ -91,6 +91,12 @@ class Runs:
         return Workload(has_runs, has_unsent=not self.is_drained)
 
     @property
+    def images(self) -> set[str]:
+        """The ids of the images of all runs that are here."""
+        stored = (context.stored.image for context in self._contexts.values())
+        return {image.id for image in stored if image is not None}
+
+    @property
     def trouble(self) -> str | None:
         """Why a new run would wait for disk space (`prepare`) or could not start; None if it would start."""
         machine = self._tools.machine

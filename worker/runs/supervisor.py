@@ -43,7 +43,7 @@ from worker.runs.context import RunContext, Tools
 from worker.runs.exits import cause_of
 from worker.runs.preparing.hooks import SCRIPT, has_hook, run_hook
 from worker.runs.preparing.network import enter_network
-from worker.runs.preparing.prepare import prepare
+from worker.runs.preparing.prepare import NEEDS_IMAGE, NeedsImage, prepare
 from worker.store.store import Store
 from worker.transfer.disk_usage import watch_limit
 
@@ -122,6 +122,9 @@ class Supervisor:
         except (MusterError, OSError) as error:
             fault: Fault = "user" if isinstance(error, CausedByTrial) else "machine"
             context.tail.log(f"the run could not be prepared: {error}", "error")
+            if isinstance(error, NeedsImage):
+                excluded = PolicyMatch(name=NEEDS_IMAGE, action="exclude_node")
+                self.update(context, core.on_policies(context.run, (excluded,)))
             self.update(context, core.on_failed(context.run, Trigger.PREPARATION_FAILED, fault, str(error)))
             return
         self.update(context, core.on_prepared(context.run))

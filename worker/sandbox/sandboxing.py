@@ -29,11 +29,12 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Sandboxing:
-    """The sandboxes of a worker. `networks`: None if they have the machine's network."""
+    """The sandboxes of a worker. `networks`: None if they have the machine's network; `only_containers`: runs without an image are refused."""
 
     users: UserIds | OwnUser
     needs: SandboxNeeds
     networks: RunNetworks | None = None
+    only_containers: bool = False
 
     def account_of(self, folder: Path) -> Account:
         """Return the user of a run, or of the installation of an environment, by its folder. Raises OSError."""
@@ -82,6 +83,8 @@ def why_no_sandboxes(own: WorkerSection) -> Rejected | None:
     """
     if own.sandbox == "none":
         return Rejected("sandbox_off", "MUSTER_WORKER__SANDBOX is none")
+    if own.sandbox == "container":
+        return None
     return refusal_of_sandboxes(account_to_try(own.uid_range))
 
 
@@ -110,6 +113,7 @@ def find_sandboxing(own: WorkerSection) -> Sandboxing | None:
     return Sandboxing(
         UserIds(read_uid_range(own.uid_range)) if os.geteuid() == 0 else OwnUser(),
         SandboxNeeds(readable=own.readable_folders, shm_bytes=shm_bytes),
+        only_containers=own.sandbox == "container",
     )
 
 

@@ -49,10 +49,11 @@ def check_private_networks(own: WorkerSection) -> Finding:
 
 
 def check_container_engine(own: WorkerSection) -> Finding:
-    """Ask the configured engine, else podman, for its version. Without a configured one, only runs with an image fail."""
+    """Ask the configured engine, else podman, for its version. If it is neither configured nor needed for all runs, only runs with an image fail."""
     command = shlex.split(own.container_engine) if own.container_engine else ["podman"]
+    is_needed = own.container_engine or own.sandbox == "container"
     broken, effect = (
-        (error, "") if own.container_engine else (warning, "; runs with an image cannot start on this worker")
+        (error, "") if is_needed else (warning, "; runs with an image cannot start on this worker")
     )
     if shutil.which(command[0]) is None:
         return broken(

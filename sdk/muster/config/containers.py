@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from muster.config.base_section import Section, refusal, rule
 
@@ -14,6 +15,11 @@ _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _IMAGE = re.compile(
     rf"(?:(?P<host>{_HOST})/)?(?P<path>{_PART}(?:/{_PART})*)(?P<tag>:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?P<digest>@sha256:[0-9a-f]{{64}})?"
 )
+_OTHER_SOURCES = frozenset(
+    ("atomic", "containers-storage", "dir", "docker-archive", "docker-daemon", "oci", "oci-archive", "ostree", "sif", "tarball")
+)  # fmt: skip
+"""Transports of container engines that read images of the machine, before a colon."""
+_USE_A_REGISTRY = "push it to a registry and name it there, e.g. image: ghcr.io/team/train:1.4"
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _TAKEN = ("/proc", "/sys", "/dev", "/tmp", "/opt/muster")  # noqa: S108 - of the container
@@ -28,15 +34,29 @@ def full_image_name(name: str) -> str:
     Raises:
         PydanticCustomError: It is not the name of an image in a registry.
     """
+    source, colon, _ = name.partition(":")
+    if colon and source in _OTHER_SOURCES:
+        raise refusal(
+            f"the image {name[:100]!r} is not in a registry: '{source}:' names a file or an image of the machine, and images come only from registries",
+            hint=_USE_A_REGISTRY,
+        )
     found = _IMAGE.fullmatch(name)
     if found is None or len(name) > 512:
         raise refusal(
-            f"{name[:100]!r} is not the name of an image in a registry",
-            hint="e.g. image: ghcr.io/team/train:1.4",
+            f"{name[:100]!r} is not the name of an image in a registry ([registry[:port]/]path[:tag][@sha256:…]), and images come only from registries",
+            hint=_USE_A_REGISTRY,
         )
     path = found["path"] if found["host"] or "/" in found["path"] else f"library/{found['path']}"
     tag = found["tag"] or ("" if found["digest"] else ":latest")
     return f"{found['host'] or 'docker.io'}/{path}{tag}{found['digest'] or ''}"
+
+
+def is_full_image_name(name: str) -> bool:
+    """Whether a name is one of an image in a registry, as `full_image_name` returns it."""
+    try:
+        return full_image_name(name) == name
+    except PydanticCustomError:
+        return False
 
 
 def read_bytes(size: object) -> object:

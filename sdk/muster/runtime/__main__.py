@@ -12,7 +12,7 @@ from pathlib import Path
 from muster import wire
 from muster._buffered_output import tolerate_full_disk
 from muster.runtime.huge_pages import use_large_pages
-from muster.runtime.isolation import become_subreaper
+from muster.runtime.isolation import become_subreaper, refuse_debugging
 from muster.runtime.parent import WarmParent
 from muster.wire.process_records import LOCK
 
@@ -35,6 +35,8 @@ def main() -> int:
     wire.write_pid(lock)
     tolerate_full_disk()
     become_subreaper()
+    if os.getpid() == 1:  # the user of a container's processes is also the trial's
+        refuse_debugging()
     warm = import_all([name for name in options.warm.split(",") if name])
     _settle()
     WarmParent(options.directory, warm, options.idle_exit_s).run()

@@ -35,8 +35,8 @@ def become_rank(file: str, sandbox: Sandbox | None, report: StartReport) -> NoRe
     try:
         launch = read_launch(file)
         isolation.enter_groups(launch.cgroups)
-        isolation.set_niceness(launch.niceness)
         if sandbox is not None:
+            isolation.set_niceness(launch.niceness)
             isolation.prefer_as_victim()
             sandbox.enter()
             isolation.set_limits(launch.limits, are_final=True)
@@ -44,6 +44,9 @@ def become_rank(file: str, sandbox: Sandbox | None, report: StartReport) -> NoRe
         can_be_spoiled = True  # processes of the run may have changed what follows, or limit this one
         _redirect(launch.stdout, launch.stderr)
         report.close_others()
+        if sandbox is None:  # the warm parent of a container cannot be traced; its report is never believed
+            isolation.allow_debugging()
+            isolation.set_niceness(launch.niceness)
         isolation.reset_signals()
         os.umask(0o022)
         os.chdir(launch.directory)

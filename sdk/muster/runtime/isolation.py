@@ -105,6 +105,11 @@ def allow_debugging() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
+def refuse_debugging() -> None:
+    """Keep processes of the same user from tracing this one and from reading its memory and files in /proc. Forks inherit it."""
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def prefer_as_victim() -> None:
     """Make the kernel kill this process before the worker when the machine is out of memory."""
     with suppress(OSError):

@@ -109,7 +109,7 @@ async def test_a_machine_that_a_log_policy_excludes_stays_so_under_the_next_lead
 
         async def is_told() -> bool:
             told = await around.insist(Explain(trial_id=trial), DEFAULT_TENANT)
-            return "its log policies exclude e1" in told.message
+            return "its lack of an image, exclude e1" in told.message
 
         await eventually(is_told)
         async with around.worker("e2", slots=4):

@@ -144,6 +144,9 @@ async def test_a_container_has_no_rights_and_sees_only_its_own_run(
         ({"devices": [{"host_path": "/dev/mem", "container_path": "/dev/mem"}]}, "the device /dev/mem is not allowed"),
         ({"add_capabilities": ["SYS_ADMIN"]}, "the capability SYS_ADMIN is not allowed"),
         ({"images": {"cpu": "docker.io/library/python:3.12"}}, "the image docker.io/library/python:3.12 is not allowed"),
+        ({"images": {"cpu": "containers-storage:alpine"}}, "images come only from registries"),
+        ({"images": {"cpu": "docker-archive:/etc/x"}}, "images come only from registries"),
+        ({"images": {"cpu": "dir:5000/x:1"}}, "images come only from registries"),
     ],
 )  # fmt: skip
 async def test_a_worker_starts_nothing_that_its_site_does_not_allow(
@@ -231,6 +234,21 @@ async def test_two_runs_pull_an_image_once_and_the_digest_is_recorded(
     await platform.desire("w1", forced)
     assert (await ended(platform, forced)).exit_code == 0
     await eventually(lambda: f"team/shared@{later} is ready" in platform.text(forced))
+
+
+async def test_an_image_is_found_by_its_digest_whatever_its_tag_means_now(
+    platform: FakePlatform, worker: Daemon, registry: Registry, tmp_path: Path
+) -> None:
+    digest = registry.add("team/pinned:1", {"FROM_IMAGE": "the first"})
+    registry.add("team/pinned:1", {"FROM_IMAGE": "the second"})
+    code = code_in(tmp_path, "import os\nprint(os.environ['FROM_IMAGE'], 'one')\n")
+    for tag in ("", ":1"):
+        image = f"{registry.address}/team/pinned{tag}@{digest}"
+        run = in_container(platform, f"pinned{tag}", code, image)
+        await platform.desire("w1", run)
+        found = await ended(platform, run)
+        assert found.exit_code == 0, found.reason
+        await eventually(lambda run=run: "the first one" in platform.text(run))  # type: ignore[misc]
 
 
 async def test_a_private_image_is_for_those_who_have_its_password(

@@ -125,7 +125,7 @@ async def test_a_run_starts_signals_and_ends_in_its_sandbox(run: Run) -> None:
     await eventually(lambda: run.code("0") == 3 and run.text("inside").endswith("\n"))
     outside = run.told[f"{RUN}.1.1"].pid
     assert outside != int(run.text("inside")), "it has a number of its own inside"
-    assert Path(f"/proc/{outside}/cmdline").read_text().startswith("sleep")
+    await eventually(lambda: Path(f"/proc/{outside}/cmdline").read_text().startswith("sleep"))
     run.send(wire.Kill(RUN, 9))
     await eventually(lambda: run.code("1") == -9)
 

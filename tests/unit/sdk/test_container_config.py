@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from muster.config import load_config
+from muster.config.containers import is_full_image_name
 from muster.errors import Rejected
 
 BASE: dict[str, Any] = {"entrypoint": "python3 t.py", "searcher": {"name": "single", "metric": "loss"}}
@@ -29,12 +30,34 @@ def test_images_have_full_names(given: str, full: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["oci:/etc", "docker-archive:/root/x.tar", "dir:/etc", "-v/x", "a b", "Team/X", "x@sha256:12", "--help", "/etc/passwd", "a:b:c", ""],
+    ["oci:/etc", "docker-archive:/root/x.tar", "dir:/etc", "-v/x", "a b", "Team/X", "x@sha256:12", "--help", "/etc/passwd", "a:b:c", "", "docker-archive:/etc/x", "sif:/x",
+     "docker://ghcr.io/x", "containers-storage:alpine", "docker-daemon:alpine:3", "dir:5000/x", "oci:1/x:2", "oci-archive:x", "ostree:x",
+     "containers-storage:[overlay@/var/lib]alpine", "ghcr.io/x:1\n", " ghcr.io/x"],
 )  # fmt: skip
 def test_other_sources_of_images_are_refused(given: str) -> None:
     """They would make the engine read files of the machine, or be taken for its options."""
     with pytest.raises(Rejected):
         load_config({**BASE, "environment": {"image": given}})
+    with pytest.raises(Rejected):
+        load_config({**BASE, "environment": {"image": {"cpu": given or "-"}}})
+    assert not is_full_image_name(given)
+
+
+@pytest.mark.parametrize(
+    "given", ["containers-storage:alpine", "docker-archive:/etc/x", "dir:5000/x", "oci:x"]
+)
+def test_the_refusal_of_another_source_says_what_why_and_what_to_do(given: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        load_config({**BASE, "environment": {"image": given}})
+    told = str(refused.value)
+    assert given in told and f"'{given.partition(':')[0]}:'" in told and "only from registries" in told
+    assert "push it to a registry" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize("given", ["docker:24", "team/dir:1", "dir.example/x", "oci"])
+def test_names_that_only_resemble_other_sources_are_names(given: str) -> None:
+    image = load_config({**BASE, "environment": {"image": given}}).environment.image
+    assert isinstance(image, str) and is_full_image_name(image)
 
 
 @pytest.mark.parametrize(

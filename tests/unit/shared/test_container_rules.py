@@ -68,6 +68,19 @@ def test_all_else_is_refused_with_its_place_and_the_setting(
     assert f"MUSTER_CONTAINERS__{setting}" in (told.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    "image",
+    ["containers-storage:alpine", "docker-archive:/etc/x", "dir:5000/x:1", "oci:/etc", "quay.io/x", "x:1", "--root=/:1", "docker://quay.io/x:1", "quay.io/x:1 y"],
+)  # fmt: skip
+def test_only_full_names_of_images_in_registries_are_allowed_whatever_the_site_lists(image: str) -> None:
+    """Engines take other names as files of the machine, images that are there, or options."""
+    site = ContainerSettings(registries=("containers-storage", "dir", "dir:5000", "oci", "quay.io", "docker"))
+    with pytest.raises(Rejected) as told:
+        check_container(spec(image), site)
+    assert (told.value.code, told.value.place) == ("image_name_invalid", "environment.image")
+    assert "push it to a registry" in (told.value.hint or "")
+
+
 def test_by_default_a_container_has_an_image_and_nothing_of_the_machine() -> None:
     site = ContainerSettings()
     check_container(spec("docker.io/library/python:3.12"), site)

@@ -1,7 +1,10 @@
 """The commands that start a run's container."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from muster.runtime.sandbox import seccomp
 from shared.container_rules import ContainerSettings
@@ -141,3 +144,17 @@ def test_containers_and_other_sandboxes_refuse_the_same_calls() -> None:
     assert set(seccomp_profile.DENIED) == set(seccomp._DENIED)
     assert set(seccomp_profile.ABSENT) == set(seccomp._ABSENT)
     assert sum(seccomp_profile._NEW_NAMESPACES) == seccomp._NEW_NAMESPACES
+
+
+@pytest.mark.parametrize(
+    ("engine", "option"), [("podman", "--userns=keep-id"), ("docker", "--user=1234:1235")]
+)
+def test_a_container_of_a_worker_without_root_has_the_worker_s_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, option: str
+) -> None:
+    """Podman maps other ids to ids that cannot read the run's folders; Docker has no such option."""
+    monkeypatch.setattr("os.geteuid", lambda: 1234)
+    words = command(tmp_path, engine=engine)
+    options = {f"{name}={value}" for name, value in pairwise(words)}
+    assert option in options
+    assert len({"--userns=keep-id", "--user=1234:1235"} & options) == 1

@@ -65,5 +65,17 @@ def test_a_worker_without_root_and_sandboxes_says_why(monkeypatch: pytest.Monkey
     assert len(offered.detail) <= 200, "the heartbeat allows no more"
 
 
+@pytest.mark.parametrize(("user", "shared"), [(0, False), (1000, True)])
+def test_a_worker_that_runs_containers_only_isolates_runs(
+    monkeypatch: pytest.MonkeyPatch, user: int, shared: bool
+) -> None:
+    """Also where the kernel refuses sandboxes: runs without an image are refused."""
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    _refuse(monkeypatch, Rejected("sandbox_refused", "the kernel refuses"))
+    offered = offered_isolation(settings(sandbox="container"))
+    assert offered.kind == "sandbox" and "runs without an image are refused" in offered.detail
+    assert ("the worker's user" in offered.detail) == shared and len(offered.detail) <= 200
+
+
 def _refuse(monkeypatch: pytest.MonkeyPatch, refusal: Rejected | None) -> None:
     monkeypatch.setattr("worker.sandbox.sandboxing.refusal_of_sandboxes", lambda _: refusal)

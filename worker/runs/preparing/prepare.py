@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from muster import wire
-from muster.errors import Transient
+from muster.errors import Rejected, Transient
 from shared.runtime.outages import Outages
 from worker.core.faults import CausedByTrial
 from worker.environments.environments import EnvironmentRequest
@@ -21,9 +21,15 @@ from worker.sandbox.trial_files import TrialFile, write_private_file
 MAX_RETRY_S = 5.0
 DISK_RETRY_S = 1.0
 Enter = Callable[[RunContext, str], None]
+NEEDS_IMAGE = "containers only"
+"""The name under which the scheduler excludes a worker that runs containers only for a trial without an image."""
 _FETCHING = "fetching a run's files"
 _OF_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENFILE})
 """Errors that a trial's processes cannot cause in its folders."""
+
+
+class NeedsImage(Rejected):
+    """The worker runs containers only, and the run has no image."""
 
 
 async def prepare(context: RunContext, enter: Enter) -> None:
@@ -33,6 +39,7 @@ async def prepare(context: RunContext, enter: Enter) -> None:
 
     Raises:
         CausedByTrial: The config, the code or what the startup hook has done is at fault: the run is charged to its user.
+        NeedsImage: The run has no image, and this worker runs containers only.
         Rejected: The code cannot be used, or the registry refuses it.
         OSError: The disk is broken.
     """
@@ -61,6 +68,14 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
     allocation, tools, paths = context.stored.allocation, context.tools, context.paths
     spec = spec_of(allocation)
     run_id = context.run.run_id
+    sandboxing = tools.machine.sandboxing
+    if spec.container is None and sandboxing is not None and sandboxing.only_containers:
+        raise NeedsImage(
+            "image_needed",
+            f"worker {tools.worker} runs containers only, and the experiment names no image",
+            place="environment.image",
+            hint="set environment.image, or choose another pool",
+        )
     if not tools.machine.has_free_space(tools.min_free_bytes):
         raise wire.disk_full(tools.worker, tools.machine.disk)
     await context.secrets.load()

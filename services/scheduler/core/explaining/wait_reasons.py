@@ -176,7 +176,9 @@ def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Wa
             f"needs {_count(slots, 'slot')}{such}; pool {name} has no matching machine that accepts work"
         )
         if trial.excluded:
-            message += f"; its log policies exclude {', '.join(sorted(trial.excluded))}"
+            message += (
+                f"; its log policies, or its lack of an image, exclude {', '.join(sorted(trial.excluded))}"
+            )
         return WaitExplanation("no_such_worker", message + _of_closed(facts), facts)
     if facts["largest_worker"] == total or (needs.single_node is False and pool.policy.exclusive):
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has {total}"

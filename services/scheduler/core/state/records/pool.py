@@ -92,7 +92,7 @@ class PoolPolicy:
         return (
             f"pool {self.name} serves several tenants, and worker {worker.id} cannot isolate their runs"
             f" ({worker.isolation_detail or 'it reports no sandbox'});"
-            " give the worker the rights that its log names, or let the pool serve one tenant only with"
+            " give the worker the rights that its log names, let it run containers only (MUSTER_WORKER__SANDBOX=container), or let the pool serve one tenant only with"
             f" `muster pool set {self.name} --trusted`"
         )
 
