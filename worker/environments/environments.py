@@ -38,7 +38,17 @@ _TEMPORARY = ".temporary"
 """Temporary directory of builds; deleted with the environment."""
 _CHECK = "import sys; from muster.runtime.__main__ import import_all; import_all(sys.argv[1].split(','))"
 _USED_BY_PIP = ("PATH", "LANG", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
-_REFERS = re.compile(r"^\s*(?:-[rc]\b|--(?:requirement|constraint)\b|\.{0,2}/)|file:", re.MULTILINE)
+_SHARED = re.compile(
+    r"(?:#.*)?"
+    r"|(?:--no-index|--pre|--prefer-binary|--require-hashes)"
+    r"|(?:-i|--index-url|--extra-index-url)[ =]\s*https?://\S+"
+    r"|--(?:no-binary|only-binary|trusted-host)[ =]\s*[^\s/]+"
+    # a package: its name is that of no archive, and nothing behind it can be a path
+    r"|(?![^\s\[<>=!~;@#]*\.(?:whl|zip|tgz|tbz|txz|tlz|tar\b))[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[^\]/]*\])?"
+    r"\s*(?:@\s*(?:git\+)?(?:https|ssh)://\S+(?:\s[^/]*)?|(?:[<>=!~(;#\s][^/]*)?)",
+    re.IGNORECASE,
+)
+"""Lines that mean the same whatever code they lie beside; all others may name files of it."""
 _EDITABLE = re.compile(r"^\s*(?:-e\b|--editable\b)", re.MULTILINE)
 _log = structlog.get_logger()
 
@@ -177,8 +187,7 @@ class Environments:
         return replace(machine, path=path, interpreter=interpreter)
 
     def _name_of(self, request: EnvironmentRequest, text: str) -> str:
-        # The code only matters if the file refers to local files.
-        code = request.code_hash if _REFERS.search(text) else None
+        code = None if _is_shared(text) else request.code_hash
         parts = [text, code, str(request.tenant), sys.version, sys.prefix, *_base(), _constraints()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
@@ -279,6 +288,12 @@ class Environments:
     def _builder_of(self, folder: Path) -> Account | None:
         """Return the user that installs an environment: installed packages may execute code."""
         return self._sandboxing.account_of(folder) if self._sandboxing else self._account
+
+
+def _is_shared(requirements: str) -> bool:
+    """Whether a requirements file installs the same for all code: no line may name a file of the code, in any of pip's notations."""
+    lines = requirements.replace("\\\n", "").splitlines()
+    return "$" not in requirements and all(_SHARED.fullmatch(line.strip()) for line in lines)
 
 
 def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
