@@ -27,6 +27,15 @@ PROBE_S = 60.0
 PROGRESS_EVERY_S = 60.0
 OLDEST_PYTHON = (3, 11)
 MAX_CHARACTERS = 1000
+RUNTIME_ANNOTATIONS = (
+    "run.oci.",
+    "io.podman.",
+    "io.kubernetes.",
+    "io.katacontainers.",
+    "com.github.containers.virtcontainers.",
+    "dev.gvisor.",
+)
+"""Podman passes annotations of an image on to its runtime, and these are commands to crun, Kata or gVisor, such as another filter of system calls."""
 _PROBE = """
 import json, sys
 from importlib.metadata import version
@@ -255,9 +264,18 @@ def _inspect(engine: Engine, name: str) -> _Inspected:
         facts = json.loads(found.stdout)[0]
         variables = dict(one.partition("=")[::2] for one in facts["Config"].get("Env") or ())
         digests = dict.fromkeys(one.partition("@")[2] for one in facts["RepoDigests"])
-        return _Inspected(str(facts["Id"]), tuple(filter(_DIGEST.fullmatch, digests)), variables)
+        commands = [one for one in facts.get("Annotations") or () if one.startswith(RUNTIME_ANNOTATIONS)]
+        image = _Inspected(str(facts["Id"]), tuple(filter(_DIGEST.fullmatch, digests)), variables)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise OSError(f"the image {name} could not be inspected: {_last_error(found.stderr)}") from error
+    if commands:
+        raise Rejected(
+            "image_annotations",
+            f"the image {name} has the annotation {commands[0]}, by which it could change the rights of its container",
+            place="environment.image",
+            hint="build the image without this annotation",
+        )
+    return image
 
 
 def _probe(engine: Engine, name: str, image: StoredImage) -> PythonOfImage:
