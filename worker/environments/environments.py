@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import distributions
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ import structlog
 from muster.errors import Rejected
 from worker.environments.constraints import find_conflict, load_constraints
 from worker.environments.install_command import Step, StepResult, run_step
+from worker.environments.installation_limits import NO_LIMITS, InstallationLimits
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
 from worker.sandbox.sandboxing import Sandboxing
@@ -128,8 +129,10 @@ class Environments:
         sandboxing: Sandboxing | None,
         variables: Mapping[str, str],
         warm: str,
+        limits: InstallationLimits = NO_LIMITS,
     ) -> None:
-        """Keep environments below `root`. `warm`: modules that a trial's process may find imported, comma-separated."""
+        """Keep environments below `root`. `warm`: modules that a trial's process may find imported, comma-separated. `limits`: in sandboxes."""
+        self._limits = limits
         self._root = root
         self._account = account
         self._sandboxing = sandboxing
@@ -281,9 +284,13 @@ class Environments:
                 spec = self._sandboxing.describe_installation(
                     Path(temporary) / "root", place.builder, folder, request.code, network
                 )
-                (Path(temporary) / "spec.json").write_text(json.dumps(asdict(spec)))
-                step = Step(command, request.code, environment, None, Path(temporary) / "spec.json")
-                return await asyncio.to_thread(run_step, step, note)
+                with self._limits.applied(folder.name) as applied:
+                    (Path(temporary) / "spec.json").write_text(json.dumps({**asdict(spec), **applied}))
+                    over_disk = partial(self._limits.over_disk, folder, place.builder.user)
+                    step = Step(
+                        command, request.code, environment, None, Path(temporary) / "spec.json", over_disk
+                    )
+                    return await asyncio.to_thread(run_step, step, note)
 
     def _builder_of(self, folder: Path) -> Account | None:
         """Return the user that installs an environment: installed packages may execute code."""
