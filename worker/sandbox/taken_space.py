@@ -1,4 +1,4 @@
-"""What a run, or an installation, takes of its disk: also what it hides."""
+"""Measures the disk space of a run or an installation, including deleted files that are still open."""
 
 import os
 import stat

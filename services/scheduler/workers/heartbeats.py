@@ -46,7 +46,7 @@ ECHO_EVERY_S = 0.4
 """Interval between echoes while a worker's heartbeat is late; several fit before they count as missing
 (`liveness.ECHO_GAP_S`)."""
 MOST_STEPS, MOST_COUNTED = 2**63 - 1, 2**31 - 1
-"""What the tables hold. A number that does not fit would end the leader; steps and checkpoints come from user code."""
+"""Maximum numbers in the tables. Steps and checkpoints come from user code, and a number that does not fit would end the leader."""
 SHORTEST_S = 0.25
 """Minimum interval between checks: with a thousand workers some heartbeat is always about to be late."""
 _log = structlog.get_logger()
