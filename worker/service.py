@@ -23,6 +23,7 @@ from worker.connection.platform_connection import PlatformConnection
 from worker.connection.signed_sets import SignedSets
 from worker.environments.environments import Environments, installing_environment
 from worker.environments.images import Images
+from worker.environments.installation_limits import InstallationLimits
 from worker.environments.pulled_images import PulledImages
 from worker.executors.container import find_engine, require_engine
 from worker.executors.interface import Executor
@@ -90,7 +91,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     machine = _machine(own, paths, slots, environment, account)
     machine = replace(machine, sandboxing=sandboxing, networks=networks)
     installing = installing_environment(environment)
-    installed = Environments(paths.environments, account, sandboxing, installing, own.warm_modules)
+    limits = InstallationLimits(machine.cgroups, own.run_bytes)
+    installed = Environments(paths.environments, account, sandboxing, installing, own.warm_modules, limits)
     bounds = Bounds(own.slot_memory_bytes, own.slot_processes)
     space = await asyncio.to_thread(CacheSpace, paths.cache, own.cache_bytes)
     tools = Tools(

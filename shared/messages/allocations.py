@@ -1,7 +1,7 @@
 """Desired and observed sets: what the scheduler wants a worker to run, and what the worker runs."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -183,3 +183,8 @@ class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observ
     refused_sets: int = 0
     refusal: str | None = None
     private_network: bool = False
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Self:
+        """Parse a payload. Reasons contain output of user code: NUL, which Postgres cannot store, becomes U+FFFD."""
+        return super().from_bytes(payload.replace(b"\\u0000", b"\\ufffd"))

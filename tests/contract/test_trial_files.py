@@ -37,6 +37,7 @@ OWN = {
     "sandbox/network/resolver.py": "the machine's resolv.conf",
     "sandbox/network/run_networks.py": "records of networks",
     "sandbox/refusal.py": "a temporary folder of its own, and settings of the kernel",
+    "sandbox/taken_space.py": "/proc",
     "sandbox/trial_files.py": "what trials own",
     "sandbox/uids.py": "the user id beside the run's record",
     "store/store.py": "the worker's records, and runs that are deleted",

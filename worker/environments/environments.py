@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import distributions
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,7 @@ from muster.errors import MusterError, Rejected
 from worker.core.faults import CausedByTrial
 from worker.environments.constraints import find_conflict, load_constraints
 from worker.environments.install_command import Step, StepResult, run_step
+from worker.environments.installation_limits import NO_LIMITS, InstallationLimits
 from worker.environments.pip_errors import find_trouble
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
@@ -46,7 +47,17 @@ _PIP_LOG_BYTES = 64 * 1024 * 1024
 """So much of pip's log is read after a failure: only there it says whether the index answered."""
 _CHECK = "import sys; from muster.runtime.__main__ import import_all; import_all(sys.argv[1].split(','))"
 _USED_BY_PIP = ("PATH", "LANG", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
-_REFERS = re.compile(r"^\s*(?:-[rc]\b|--(?:requirement|constraint)\b|\.{0,2}/)|file:", re.MULTILINE)
+_SHARED = re.compile(
+    r"(?:#.*)?"
+    r"|(?:--no-index|--pre|--prefer-binary|--require-hashes)"
+    r"|(?:-i|--index-url|--extra-index-url)[ =]\s*https?://\S+"
+    r"|--(?:no-binary|only-binary|trusted-host)[ =]\s*[^\s/]+"
+    # a package: its name is that of no archive, and nothing behind it can be a path
+    r"|(?![^\s\[<>=!~;@#]*\.(?:whl|zip|tgz|tbz|txz|tlz|tar\b))[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[^\]/]*\])?"
+    r"\s*(?:@\s*(?:git\+)?(?:https|ssh)://\S+(?:\s[^/]*)?|(?:[<>=!~(;#\s][^/]*)?)",
+    re.IGNORECASE,
+)
+"""Lines that mean the same whatever code they lie beside; all others may name files of it."""
 _EDITABLE = re.compile(r"^\s*(?:-e\b|--editable\b)", re.MULTILINE)
 _OF_CODE = frozenset(
     {
@@ -144,8 +155,10 @@ class Environments:
         sandboxing: Sandboxing | None,
         variables: Mapping[str, str],
         warm: str,
+        limits: InstallationLimits = NO_LIMITS,
     ) -> None:
-        """Keep environments below `root`. `warm`: modules that a trial's process may find imported, comma-separated."""
+        """Keep environments below `root`. `warm`: modules that a trial's process may find imported, comma-separated. `limits`: in sandboxes."""
+        self._limits = limits
         self._root = root
         self._account = account
         self._sandboxing = sandboxing
@@ -205,8 +218,7 @@ class Environments:
         return replace(machine, path=path, interpreter=interpreter)
 
     def _name_of(self, request: EnvironmentRequest, text: str) -> str:
-        # The code only matters if the file refers to local files.
-        code = request.code_hash if _REFERS.search(text) else None
+        code = None if _is_shared(text) else request.code_hash
         parts = [text, code, str(request.tenant), sys.version, sys.prefix, *_base(), _constraints()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
@@ -317,13 +329,23 @@ class Environments:
                 spec = self._sandboxing.describe_installation(
                     Path(temporary) / "root", place.builder, folder, request.code, network
                 )
-                (Path(temporary) / "spec.json").write_text(json.dumps(asdict(spec)))
-                step = Step(command, request.code, environment, None, Path(temporary) / "spec.json")
-                return await asyncio.to_thread(run_step, step, note)
+                with self._limits.applied(folder.name) as applied:
+                    (Path(temporary) / "spec.json").write_text(json.dumps({**asdict(spec), **applied}))
+                    over_disk = partial(self._limits.over_disk, folder, place.builder.user)
+                    step = Step(
+                        command, request.code, environment, None, Path(temporary) / "spec.json", over_disk
+                    )
+                    return await asyncio.to_thread(run_step, step, note)
 
     def _builder_of(self, folder: Path) -> Account | None:
         """Return the user that installs an environment: installed packages may execute code."""
         return self._sandboxing.account_of(folder) if self._sandboxing else self._account
+
+
+def _is_shared(requirements: str) -> bool:
+    """Whether a requirements file installs the same for all code: no line may name a file of the code, in any of pip's notations."""
+    lines = requirements.replace("\\\n", "").splitlines()
+    return "$" not in requirements and all(_SHARED.fullmatch(line.strip()) for line in lines)
 
 
 def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from muster.errors import Rejected
 from shared.messages.trial_specs import RegistryAuth
+from worker.core.faults import CausedByTrial
 from worker.environments.pulled_images import PulledImages, has_image, list_images, plain_id, remove_image
 from worker.executors.container import MAX_CHARACTERS, MAX_NPROC, Engine, last_line, ulimit
 from worker.store.records import StoredImage
@@ -30,6 +31,15 @@ PULL_S = 3600.0
 PROBE_S = 60.0
 PROGRESS_EVERY_S = 60.0
 OLDEST_PYTHON = (3, 11)
+RUNTIME_ANNOTATIONS = (
+    "run.oci.",
+    "io.podman.",
+    "io.kubernetes.",
+    "io.katacontainers.",
+    "com.github.containers.virtcontainers.",
+    "dev.gvisor.",
+)
+"""Podman passes annotations of an image on to its runtime, and these are commands to crun, Kata or gVisor, such as another filter of system calls."""
 _PROBE = """
 import json, sys
 from importlib.metadata import version
@@ -372,9 +382,18 @@ def _inspect(engine: Engine, name: str) -> _Inspected:
         variables = dict(one.partition("=")[::2] for one in facts["Config"].get("Env") or ())
         named = dict.fromkeys(one.partition("@")[2] for one in facts["RepoDigests"])
         digests = tuple(filter(_DIGEST.fullmatch, named))
-        return _Inspected(str(facts["Id"]), digests, variables, int(facts["Size"]))
+        commands = [one for one in facts.get("Annotations") or () if one.startswith(RUNTIME_ANNOTATIONS)]
+        image = _Inspected(str(facts["Id"]), digests, variables, int(facts["Size"]))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise OSError(f"the image {name} could not be inspected: {last_line(found.stderr)}") from error
+    if commands:
+        raise CausedByTrial(
+            "image_annotations",
+            f"the image {name} has the annotation {commands[0]}, by which it could change the rights of its container",
+            place="environment.image",
+            hint="build the image without this annotation",
+        )
+    return image
 
 
 def _probe(engine: Engine, name: str, image: StoredImage) -> PythonOfImage:

@@ -18,6 +18,7 @@ MAX_OUTPUT_BYTES = 32 * 1024 * 1024
 MAX_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 """Memory limit of the command itself. pip buffers a build's output until the build ends."""
 LOOK_S = 0.5
+LOOK_AT_DISK_S = 2.0
 _READ_BYTES = 1024 * 1024
 _TAIL_BYTES = 1024 * 1024
 _END_BYTES = 1024
@@ -29,13 +30,15 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command to run in `folder` as a user (None: the worker's own), or in a sandbox that a file describes."""
+    """A command to run in `folder` as a user (None: the worker's own), or in a sandbox that a file describes. `over_disk` returns the limit of
+    disk space that it exceeds, as text; empty: none."""
 
     command: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
     account: Account | None
     sandbox: Path | None = None
+    over_disk: Callable[[], str] = lambda: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +95,21 @@ def run_step(step: Step, note: Note) -> StepResult:
     ) as process:
         printed = _Printed()
         try:
-            over = _follow(process, printed, note)
+            over = _follow(process, printed, note, step.over_disk)
         finally:
             with suppress(ProcessLookupError):  # also its background processes
                 os.killpg(process.pid, signal.SIGKILL)
     return StepResult(process.returncode, printed.text, over)
 
 
-def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> str:
+def _follow(
+    process: subprocess.Popen[bytes], printed: _Printed, note: Note, over_disk: Callable[[], str]
+) -> str:
     """Read its output until it ends; return the limit that it exceeded, if any."""
     assert process.stdout is not None
     pipe = process.stdout.fileno()
     os.set_blocking(pipe, False)
-    until = time.monotonic() + STEP_S
+    until, look_at = time.monotonic() + STEP_S, 0.0
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
         while True:
@@ -123,6 +128,10 @@ def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> 
                 return ""
             if over := _over(process.pid, printed, until):
                 return over
+            if time.monotonic() >= look_at:
+                if over := over_disk():
+                    return over
+                look_at = time.monotonic() + LOOK_AT_DISK_S
 
 
 def _over(pid: int, printed: _Printed, until: float) -> str:

@@ -47,7 +47,9 @@ class Engine:
         """Options without which no container runs."""
         hidden = ("--security-opt", "mask=/sys/fs/cgroup") if self.is_podman else ()
         options = ("--cap-drop", "ALL", "--read-only", "--security-opt", "no-new-privileges")
-        return (*options, "--security-opt", f"seccomp={self.profile}", *hidden)
+        # An image's volumes would be folders of the machine without a limit, and its health checks processes of the engine's timers.
+        own = ("--no-healthcheck", *(("--image-volume", "ignore") if self.is_podman else ()))
+        return (*options, "--security-opt", f"seccomp={self.profile}", *hidden, *own)
 
     def run(
         self, *arguments: str, timeout_s: float = _COMMAND_S, **more: str

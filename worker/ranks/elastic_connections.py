@@ -16,9 +16,10 @@ _log = structlog.get_logger()
 class ElasticConnections:
     """Connections by local rank; a new one of the same rank replaces the old one."""
 
-    def __init__(self, on_generation_confirmed: Callable[[int, int], None]) -> None:
-        """`on_generation_confirmed` gets the local number and the generation of each confirmation."""
+    def __init__(self, on_generation_confirmed: Callable[[int, int], None], most: int = 1) -> None:
+        """`on_generation_confirmed` gets the local number and the generation of each confirmation; the run has at most `most` local ranks."""
         self._on_generation_confirmed = on_generation_confirmed
+        self._most = most
         self._connections: dict[int, socket.socket] = {}
 
     @property
@@ -27,7 +28,10 @@ class ElasticConnections:
         return tuple(self._connections)
 
     def attach(self, local: int, connection: socket.socket, decoder: wire.Decoder) -> None:
-        """Register a rank's connection."""
+        """Register a rank's connection. One of a rank that the run cannot have is closed."""
+        if local >= self._most:
+            connection.close()
+            return
         self._drop(local)
         self._connections[local] = connection
         loop = asyncio.get_running_loop()

@@ -15,7 +15,10 @@ from worker.sandbox.trial_files import TrialFile
 
 RECORD_BYTES = BATCH_BYTES // 2
 """A larger record could not be sent, and would block all later ones."""
+MAX_UNSENT_BYTES = 80 * 1024 * 1024
+"""Ranks keep at most 64 MiB of frames, and one more."""
 _VALUE_BYTES = 32
+_READ_BYTES = 1024 * 1024
 
 
 def make_record(point: wire.ReportFrame, validation: int) -> tuple[bytes, str | None]:
@@ -37,10 +40,12 @@ def make_record(point: wire.ReportFrame, validation: int) -> tuple[bytes, str | 
 
 
 def read_frames(unsent: Path) -> list[wire.Frame]:
-    """Return the complete frames that a rank left in a file; none if it does not exist."""
+    """Return the complete frames that a rank left in a file, up to the first that is none; none if it does not exist."""
     frames: list[wire.Frame] = []
     with suppress(OSError, Rejected), TrialFile(unsent.parent, unsent.name).open() as file:
-        frames.extend(wire.Decoder(wire.RANK_FRAMES).feed(file.read()))
+        decoder = wire.Decoder(wire.RANK_FRAMES)
+        while file.tell() < MAX_UNSENT_BYTES and (data := file.read(_READ_BYTES)):
+            frames.extend(decoder.feed(data))
     return frames
 
 

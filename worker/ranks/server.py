@@ -16,6 +16,9 @@ from muster.errors import Rejected
 from worker.ranks.session import RankSession
 
 HELLO_WITHIN_S = 10.0
+MAX_GREETING = 64
+"""Connections of a run that have not said hello yet; more are closed, so that a run cannot use up the daemon's descriptors."""
+ACCEPT_AT_ONCE = 32
 _CREDENTIALS = struct.Struct("3i")
 """Process, user and group id of a peer."""
 _log = structlog.get_logger()
@@ -51,7 +54,8 @@ class RankServer:
 
     def _accept(self) -> None:
         assert self._listener is not None
-        while True:
+        # The rest is accepted later: a run that connects without end must not hold up the daemon.
+        for _ in range(ACCEPT_AT_ONCE):
             try:
                 connection, _ = self._listener.accept()
             except OSError:
@@ -60,6 +64,9 @@ class RankServer:
             if (user := _user_of(connection)) not in self._users:
                 connection.close()
                 _log.warning("a process of another user tried to connect as a rank", user=user)
+                continue
+            if len(self._greeting) >= MAX_GREETING:
+                connection.close()
                 continue
             loop = asyncio.get_running_loop()
             self._greeting[connection] = loop.call_later(HELLO_WITHIN_S, self._end, connection)

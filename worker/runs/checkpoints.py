@@ -15,12 +15,23 @@ def announce_checkpoint(context: RunContext, frame: wire.CheckpointFrame) -> Non
         OSError: The disk is full or broken.
     """
     folder = Path(frame.directory)
-    if folder.parent != context.paths.checkpoints or folder.name in ("", ".", ".."):
+    if folder.parent != context.paths.checkpoints or folder.name in ("", ".", "..") or "\0" in folder.name:
         context.tail.log(
             f"checkpoint {frame.number} was rejected: {frame.directory} is not in the run's checkpoint directory",
             "error",
         )
         return
+    try:
+        record = _record_of(context, frame, folder)
+    except ValueError as error:
+        context.tail.log(f"checkpoint {frame.number} was rejected: it cannot be stored: {error}", "error")
+        return
+    context.uploads.add(record)
+    context.phases.on_written(frame.number, frame.step, frame.written_s)
+
+
+def _record_of(context: RunContext, frame: wire.CheckpointFrame, folder: Path) -> Announced:
+    """Return the record of an announced checkpoint. Raises ValueError if the next daemon could not read it, such as deep metadata."""
     run_id = context.run.run_id
     record = Announced(
         run_id=run_id,
@@ -30,11 +41,10 @@ def announce_checkpoint(context: RunContext, frame: wire.CheckpointFrame) -> Non
         directory=folder,
         after_report=frame.after_report,
         metadata=dict(frame.metadata),
-        parts=tuple(map(WorkerId, frame.parts)),
+        parts=tuple(WorkerId(str(part)) for part in frame.parts),
         announced_at=context.tools.clock.now(),
     )
-    context.uploads.add(record)
-    context.phases.on_written(frame.number, frame.step, frame.written_s)
+    return Announced.model_validate_json(record.model_dump_json())
 
 
 def settle_checkpoint(context: RunContext, record: Announced) -> None:

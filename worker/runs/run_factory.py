@@ -76,7 +76,7 @@ def open_context(stored: StoredRun, tools: Tools, events: ContextEvents) -> RunC
         paths=paths,
         tools=tools,
         secrets=secrets,
-        session=_open_session(stored.run, reports, handlers, uploads.announced),
+        session=_open_session(stored, reports, handlers, uploads.announced),
         reports=reports,
         logs=logs,
         report_source=report_source,
@@ -170,8 +170,11 @@ def _media_of(paths: RunPaths) -> Folders:
     return Folders(paths.spool, ((paths.tensorboard, ""), (paths.code / "runs", "runs/")))
 
 
-def _open_session(run: LocalRun, reports: Journal, handlers: _EventHandlers, announced: int) -> RankSession:
+def _open_session(
+    stored: StoredRun, reports: Journal, handlers: _EventHandlers, announced: int
+) -> RankSession:
     """Create the session of the ranks, with the signal that was sent last."""
+    run, slots = stored.run, spec_of(stored.allocation).slots
     events = SessionEvents(
         on_reports=handlers.on_reports,
         on_checkpoint=handlers.on_checkpoint,
@@ -180,7 +183,8 @@ def _open_session(run: LocalRun, reports: Journal, handlers: _EventHandlers, ann
         on_cut=handlers.on_refused,
         on_disk_fault=handlers.on_disk_fault,
     )
-    session = RankSession(reports, events, announced, ElasticConnections(handlers.on_generation_confirmed))
+    elastic = ElasticConnections(handlers.on_generation_confirmed, max(1, slots.max))
+    session = RankSession(reports, events, announced, elastic)
     session.signal, session.decide_at = str(run.notice.signal), run.request.decide_at
     return session
 

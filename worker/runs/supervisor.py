@@ -1,6 +1,7 @@
 """Moves one run: an event passes the pure core, the resulting plan is persisted, then executed. Neighbour: `run_table` holds all runs."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
@@ -245,8 +246,10 @@ class Supervisor:
         """End a run that exceeds its disk space limit."""
         limit_bytes = self._tools.machine.run_bytes
         if limit_bytes is not None:
+            account = context.account if context.machine.sandbox or context.machine.is_container else None
+            user = account.user if account and account.user != os.geteuid() else None
             await watch_limit(
-                context.paths.root, limit_bytes, lambda message: self._on_over(context, message)
+                context.paths.root, limit_bytes, user, lambda message: self._on_over(context, message)
             )
 
     def _on_over(self, context: RunContext, message: str) -> None:

@@ -5,24 +5,28 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from worker.sandbox.taken_space import BLOCK_BYTES, taken_bytes
 from worker.sandbox.trial_files import walk
 
 LOOK_EVERY_S = 5.0
-_BLOCK_BYTES = 512
 
 
-async def watch_limit(folder: Path, limit_bytes: int, on_over: Callable[[str], None]) -> None:
+async def watch_limit(
+    folder: Path, limit_bytes: int, user: int | None, on_over: Callable[[str], None]
+) -> None:
     """Check the directory's size periodically, and call `on_over` once when it exceeds the limit.
 
-    Single files are limited by the ranks' own RLIMIT_FSIZE; this check catches many files.
+    Single files are limited by the ranks' own RLIMIT_FSIZE; this check catches many files. `user`: the run's own user id, whose deleted
+    files count while they are open; None: it has none of its own.
     """
     while True:
-        if await asyncio.to_thread(used_bytes, folder) > limit_bytes:
+        if await asyncio.to_thread(taken_bytes, folder, user) > limit_bytes:
             break
         await asyncio.sleep(LOOK_EVERY_S)
     on_over(
         f"the trial's files exceed the limit of {limit_bytes / 2**20:g} MiB per run (MUSTER_WORKER__RUN_BYTES): "
-        "output, checkpoints until they are uploaded, and files it writes into its directory"
+        "output, checkpoints until they are uploaded, and files it writes into its directory. "
+        "Each file counts with at least its share of the disk"
     )
 
 
@@ -31,6 +35,6 @@ def used_bytes(folder: Path) -> int:
     with suppress(OSError):
         return (
             sum(entry.status.st_blocks for entry in walk(folder.parent, folder.name, is_strict=False))
-            * _BLOCK_BYTES
+            * BLOCK_BYTES
         )
     return 0

@@ -2,19 +2,17 @@
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cache
-from types import NoneType, UnionType
-from typing import Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 from muster.errors import Rejected
 from muster.wire.frames import Frame
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
+_MAX_INTEGER = 2**63 - 1
 _LENGTH = struct.Struct(">I")
-_NUMBERS: frozenset[type] = frozenset({bool, int, float})
-_ANY = (*_NUMBERS, str, list, dict, NoneType)
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -42,7 +40,7 @@ class Decoder:
         """Yield every complete frame.
 
         Raises:
-            Rejected: The bytes are not a frame, or a frame is too large or has an unexpected type.
+            Rejected: The bytes are not a frame, or a frame is too large, or it or a field of it has an unexpected type.
         """
         self._buffer += data
         while len(self._buffer) >= _LENGTH.size:
@@ -60,12 +58,17 @@ class Decoder:
 
     def _decode(self, body: bytes) -> Frame:
         try:
-            content = json.loads(body)
+            content = json.loads(body.decode())
+            if b"\\u" in body:
+                # Half a character can be neither stored nor sent on.
+                json.dumps(content, ensure_ascii=False).encode()
             kind = self._types[content.pop("t")]
-            known = _kinds(kind)
-            if wrong := [name for name, value in content.items() if type(value) not in known.get(name, _ANY)]:
-                raise ValueError(f"{', '.join(wrong)} of {kind.TAG} has the wrong type")
-            return kind(**{name: value for name, value in content.items() if name in known})
+            known = _field_types(kind)
+            values = {name: value for name, value in content.items() if name in known}
+            for name, value in values.items():
+                if type(value) not in known[name] or (type(value) is int and abs(value) > _MAX_INTEGER):
+                    raise TypeError(f"{name} is {value!r:.100}")
+            return kind(**values)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Rejected(
                 "frame_invalid", f"the frame is not a message of this protocol: {error!r}"
@@ -73,20 +76,24 @@ class Decoder:
 
 
 @cache
-def _kinds(frame: type[Frame]) -> dict[str, tuple[type, ...]]:
-    """Return the types that the values of a frame may have in JSON, without those of what they contain."""
-    hints = get_type_hints(frame)
-    return {name: _kinds_of(hints[name]) for name in _names(frame)}
-
-
-def _kinds_of(hint: object) -> tuple[type, ...]:
-    kinds: set[type] = set()
-    for one in get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,):
-        plain = get_origin(one) or one
-        kinds |= _NUMBERS if plain in _NUMBERS else {plain}
-    return tuple(kinds)
+def _names(kind: type[Frame]) -> tuple[str, ...]:
+    return tuple(part.name for part in fields(kind))  # type: ignore[arg-type]
 
 
 @cache
-def _names(kind: type[Frame]) -> tuple[str, ...]:
-    return tuple(part.name for part in fields(kind))  # type: ignore[arg-type]
+def _field_types(kind: type[Frame]) -> Mapping[str, frozenset[type]]:
+    """Return the types of JSON values that each field may have; contents of lists and objects are the reader's to check."""
+    return {part.name: frozenset(_json_types(part.type)) for part in fields(kind)}  # type: ignore[arg-type]
+
+
+def _json_types(declared: Any) -> Iterator[type]:
+    origin = get_origin(declared)
+    if origin in (dict, list):
+        yield origin
+    elif origin is not None:
+        for one in get_args(declared):
+            yield from _json_types(one)
+    else:
+        yield declared
+        if declared is float:
+            yield int

@@ -14,4 +14,5 @@ def invalid_text(reason: str) -> str:
 def read_invalid(output: bytes) -> str | None:
     """Return the last reason in the output of a rank, or None."""
     lines = (line.decode("utf-8", errors="replace") for line in reversed(output.splitlines()))
-    return next((line.removeprefix(_MARK) for line in lines if line.startswith(_MARK)), None)
+    found = next((line.removeprefix(_MARK) for line in lines if line.startswith(_MARK)), None)
+    return found and found[:MAX_REASON_CHARACTERS].replace("\x00", "\ufffd")

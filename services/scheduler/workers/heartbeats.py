@@ -45,6 +45,8 @@ from shared.messages.allocations import HeartbeatReply, ObservedAllocation, Obse
 ECHO_EVERY_S = 0.4
 """Interval between echoes while a worker's heartbeat is late; several fit before they count as missing
 (`liveness.ECHO_GAP_S`)."""
+MOST_STEPS, MOST_COUNTED = 2**63 - 1, 2**31 - 1
+"""Maximum numbers in the tables. Steps and checkpoints come from user code, and a number that does not fit would end the leader."""
 SHORTEST_S = 0.25
 """Minimum interval between checks: with a thousand workers some heartbeat is always about to be late."""
 _log = structlog.get_logger()
@@ -212,19 +214,26 @@ def _measured_of(measured: messages.StepMeasurement) -> StepMeasurement:
     return StepMeasurement(measured.step_s, batches)
 
 
+def _within(number: int, most: int, least: int = 0) -> int:
+    return min(max(number, least), most)
+
+
 def _observed_of(allocation: ObservedAllocation) -> Observed:
+    step = _within(allocation.step, MOST_STEPS)
+    checkpoints = _within(allocation.checkpoints, MOST_COUNTED)
     exited = None
     if allocation.state == "exited":
+        code = allocation.exit_code
         exited = RunExit(
-            exit_code=allocation.exit_code,
+            exit_code=None if code is None else _within(code, MOST_COUNTED, -MOST_COUNTED),
             acknowledged=allocation.acknowledged,
             forced=allocation.forced,
             is_machine_fault=allocation.fault == "machine",
             is_invalid=allocation.invalid,
             reason=allocation.reason,
-            validations=allocation.validations,
-            checkpoints=allocation.checkpoints,
-            step=allocation.step,
+            validations=_within(allocation.validations, MOST_COUNTED),
+            checkpoints=checkpoints,
+            step=step,
             policies=tuple((match.name, match.action) for match in allocation.policies),
         )
     return Observed(
@@ -236,8 +245,8 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
         signal=allocation.signal,
         decide_at=allocation.decide_at,
         rendezvous=allocation.rendezvous,
-        step=allocation.step,
-        checkpoints=allocation.checkpoints,
+        step=step,
+        checkpoints=checkpoints,
         measured=_measured_of(allocation.measured) if allocation.measured else None,
         is_excluded=any(match.action == "exclude_node" for match in allocation.policies),
         is_live=allocation.is_live,

@@ -114,7 +114,7 @@ class Uploads:
                 for over in first_senders:
                     await over.wait()
                 return await upload.settle()
-        except (MusterError, OSError) as error:
+        except (MusterError, OSError, ValueError) as error:
             return await upload.give_up(error)
 
     def _block(self, record: Announced, reason: str) -> None:

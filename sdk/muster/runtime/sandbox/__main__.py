@@ -1,4 +1,7 @@
-"""`python -m muster.runtime.sandbox SPEC COMMAND…`: run a command in a sandbox of its own, described by a JSON file (`SandboxSpec`)."""
+"""`python -m muster.runtime.sandbox SPEC COMMAND…`: run a command in a sandbox of its own, described by a JSON file (`SandboxSpec`).
+
+The file may also have `limits` and `cgroups`, as in `Launch`.
+"""
 
 import json
 import os
@@ -17,12 +20,16 @@ def main() -> int:
     folder = Path.cwd()
     isolation.become_subreaper()
     sandboxes = Sandboxes()
-    sandbox = sandboxes.open("", SandboxSpec(**json.loads(Path(file).read_text())))
+    content = json.loads(Path(file).read_text())
+    limits, cgroups = content.pop("limits", {}), content.pop("cgroups", [])
+    sandbox = sandboxes.open("", SandboxSpec(**content))
     pid = sandbox.fork()
     if pid == 0:
         try:
+            isolation.enter_groups(cgroups)
             isolation.prefer_as_victim()
             sandbox.enter()
+            isolation.set_limits(limits, are_final=True)
             drop_to(sandbox.user)
             os.closerange(3, 1 << 20)
             os.chdir(folder)
