@@ -47,7 +47,7 @@ async def test_the_scheduler_goes_on(
     runs = hostile if trial in hostile.running else other
     if not is_over:
         for allocation, observed in list(runs.has.items()):
-            if trial == runs.trials[allocation]:
+            if trial == runs._trials[allocation]:
                 runs.has[allocation] = observed.model_copy(update=report)
         await runs.say()
         await runs.exit(trial, exit_code=0, reason=None, step=1, checkpoints=0, validations=0)
