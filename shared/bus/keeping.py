@@ -1,6 +1,7 @@
 """Creates missing streams and durable consumers. The bus keeper (`deploy/bus_keeper`) calls it; nobody else has the permission."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from nats.js import JetStreamContext, api
 from nats.js.errors import BadRequestError, NotFoundError
@@ -13,18 +14,19 @@ _MAX_ACK_PENDING = 2000
 
 
 async def ensure_bus(jetstream: JetStreamContext, replicas: int = 1) -> list[str]:
-    """Create what is missing, widen consumers of an older version, and return the names of both. Never deletes or changes a stream."""
+    """Create what is missing, correct consumers that differ, and return the names of both. Never deletes or changes a stream.
+
+    Consumers differ after an upgrade, or after a change by somebody with stolen credentials.
+    """
     created = []
     for stream in ALL:
         if await _ensure_stream(jetstream, stream, replicas):
             created.append(stream.name)
-        found = {
-            info.name: tuple(sorted(filters_of(info.config)))
-            for info in await jetstream.consumers_info(stream.name)
-        }
+        found = {info.name: _compared(info.config) for info in await jetstream.consumers_info(stream.name)}
         for consumer in _consumers_of(stream):
-            if found.get(consumer.service) != consumer.filters:
-                await jetstream.add_consumer(stream.name, _config(consumer))
+            wanted = _config(consumer)
+            if found.get(consumer.service) != _compared(wanted):
+                await jetstream.add_consumer(stream.name, wanted)
                 created.append(f"{stream.name}.{consumer.service}")
     return created
 
@@ -72,4 +74,15 @@ def _config(consumer: ConsumerConfig) -> api.ConsumerConfig:
         max_deliver=-1,
         max_ack_pending=_MAX_ACK_PENDING,
         deliver_policy=api.DeliverPolicy.ALL,
+    )
+
+
+def _compared(config: api.ConsumerConfig) -> tuple[Any, ...]:
+    """Return the parts of a consumer's configuration that the server lets a client change and that delivery depends on."""
+    return (
+        tuple(sorted(filters_of(config))),
+        config.ack_wait,
+        config.max_deliver,
+        config.max_ack_pending,
+        config.deliver_subject,
     )

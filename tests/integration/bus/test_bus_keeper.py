@@ -90,6 +90,22 @@ async def test_a_consumer_of_an_earlier_version_is_widened(server: NatsServer, k
         assert await _soon(bus, RECREATED_S)
 
 
+async def test_a_consumer_that_somebody_slowed_down_is_corrected(server: NatsServer, keeper: Service) -> None:
+    keeper.start()
+    async with await Bus.connect(server.url, ADMIN, server.keys.credentials(ADMIN)) as bus:
+        assert await _soon(bus, RECREATED_S)
+        config = (await bus.jetstream.consumer_info("EVT", "registry")).config
+        config.max_ack_pending, config.ack_wait = 1, 3600.0
+        await bus.jetstream.add_consumer("EVT", config)
+
+        async def is_corrected() -> bool:
+            found = (await bus.jetstream.consumer_info("EVT", "registry")).config
+            return (found.max_ack_pending, found.ack_wait) == (2000, 5.0)
+
+        assert not await is_corrected()
+        await eventually(is_corrected)
+
+
 async def _soon(bus: Bus, within_s: float) -> bool:
     end_s = asyncio.get_running_loop().time() + within_s
     while True:

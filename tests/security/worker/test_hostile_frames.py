@@ -148,8 +148,8 @@ FLOOD = """
 import os, socket, time
 from muster import wire
 described = wire.read_trial_file(os.environ["MUSTER_TRIAL"])
-until = time.monotonic() + 6
-for _ in range(3):
+until = time.monotonic() + 4
+for _ in range(2):
     if os.fork() == 0:
         kept = []
         while time.monotonic() < until:
@@ -162,7 +162,7 @@ for _ in range(3):
             except OSError:
                 time.sleep(0.001)
         os._exit(0)
-for _ in range(3):
+for _ in range(2):
     os.wait()
 print("sent", flush=True)
 """
