@@ -68,12 +68,14 @@ def test_runs_get_the_newest_value_and_logs_hide_it(platform: Platform) -> None:
 def test_a_missing_secret_is_named_before_and_after_the_submission(platform: Platform) -> None:
     _set(platform, secrets.token_urlsafe(24))
     made = _create(platform)
+    trial = f"{made.number}.1"
+    platform.log_of(trial, has="and prints")
     platform.client.experiments.pause(made.number)
-    platform.until(lambda: platform.client.experiments.get(made.number).state == "paused")
+    platform.until(lambda: platform.client.trials.get(trial).state == "parked")
     assert platform.muster("secret", "delete", "HF_TOKEN", "--workspace", WORKSPACE).code == 0
     with pytest.raises(Rejected, match=f"'{WORKSPACE}' has no secret HF_TOKEN"):
         _create(platform)
     platform.client.experiments.resume(made.number)
     ended = platform.wait(made)
     assert ended.state == "error", ended
-    platform.log_of(f"{made.number}.1", has=f"workspace '{WORKSPACE}' has no secret HF_TOKEN")
+    platform.log_of(trial, has=f"workspace '{WORKSPACE}' has no secret HF_TOKEN")

@@ -64,7 +64,7 @@ async def ended(
     platform: FakePlatform, run: DesiredAllocation, worker: str | None = None
 ) -> ObservedAllocation:
     worker = worker or str(run.members[0].worker)
-    await eventually(lambda: state_of(platform, run, worker) == "exited")
+    await eventually(lambda: state_of(platform, run, worker) == "exited", 180)
     found = platform.of(worker, run)
     assert found is not None
     return found

@@ -3,7 +3,7 @@ import { it } from "vitest";
 import { admin, expectOpenToAll, open, page, shot } from "./browser";
 
 it("explains why a trial waits, which runs hold the slots and what would help", async () => {
-  const first = await begin("sleep 600", await allSlots());
+  const first = await takeAllSlots();
   const second = await begin("true", 1);
   await open(page, "/cluster/queue");
   await page.getByRole("button", { name: new RegExp(`^Trial ${second}\\.1: explain why it waits`) }).click();
@@ -18,7 +18,7 @@ it("explains why a trial waits, which runs hold the slots and what would help", 
 });
 
 it("kills a waiting trial after a confirmation", async () => {
-  const first = await begin("sleep 600", await allSlots());
+  const first = await takeAllSlots();
   const second = await begin("true", 1);
   await open(page, `/trials/${second}.1`);
   await page.getByRole("button", { name: "Kill…" }).click();
@@ -30,9 +30,14 @@ it("kills a waiting trial after a confirmation", async () => {
   await admin("POST", `/v1/experiments/${first}/kill`);
 });
 
-async function allSlots(): Promise<number> {
+/** Creates an experiment whose trials hold all slots, and returns its number once they do. */
+async function takeAllSlots(): Promise<number> {
   const { items } = await admin<{ items: { slots: number }[] }>("GET", "/v1/workers");
-  return items.reduce((sum, one) => sum + one.slots, 0);
+  const slots = items.reduce((sum, one) => sum + one.slots, 0);
+  const number = await begin("sleep 600", slots);
+  const held = async () => (await admin<{ trials: { running: number } }>("GET", `/v1/experiments/${number}`)).trials.running;
+  while ((await held()) < slots) await new Promise((done) => setTimeout(done, 200));
+  return number;
 }
 
 /** Creates an experiment of concurrent trials and returns its number. */
