@@ -154,7 +154,8 @@ async def test_the_kernel_bounds_what_a_run_takes_where_the_worker_may_ask_it_to
         MUSTER_WORKER__SLOT_PROCESSES=str(bounds.processes),
     ):
         code = platform.add_code(code_in(tmp_path, "held = bytearray(1 << 30)\n"))
-        ended = await _end(platform, platform.allocation("too-much", code, ONE))
+        greedy = platform.allocation("too-much", code, ONE)
+        ended = await _end(platform, greedy)
         assert (ended.fault, ended.exit_code) == ("user", -9)
         assert "because memory ran out" in (ended.reason or "")
         script = "import subprocess\nfor _ in range(100):\n    subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
@@ -162,6 +163,9 @@ async def test_the_kernel_bounds_what_a_run_takes_where_the_worker_may_ask_it_to
         ended = await _end(platform, run)
         assert (ended.fault, ended.exit_code) == ("user", 1)
         assert "Resource temporarily unavailable" in (ended.reason or "")
+        names = [f"muster-w1-{one.run_id}" for one in (greedy, run)]
         await eventually(
-            lambda: not [group for tree in claim_trees(bounds) for group in tree.base.glob("muster-w1-*")]
+            lambda: (
+                not [name for tree in claim_trees(bounds) for name in names if (tree.base / name).exists()]
+            )
         )

@@ -2,6 +2,8 @@
 import { it } from "vitest";
 import { admin, expectOpenToAll, open, page, shot } from "./browser";
 
+const SPARE = 2;
+
 it("explains why a trial waits, which runs hold the slots and what would help", async () => {
   const first = await takeAllSlots();
   const second = await begin("true", 1);
@@ -30,13 +32,16 @@ it("kills a waiting trial after a confirmation", async () => {
   await admin("POST", `/v1/experiments/${first}/kill`);
 });
 
-/** Creates an experiment whose trials hold all slots, and returns its number once they do. */
+/** Creates an experiment whose trials take all slots, those of a worker that is still starting too, and returns its number. */
 async function takeAllSlots(): Promise<number> {
   const { items } = await admin<{ items: { slots: number }[] }>("GET", "/v1/workers");
-  const slots = items.reduce((sum, one) => sum + one.slots, 0);
-  const number = await begin("sleep 600", slots);
-  const held = async () => (await admin<{ trials: { running: number } }>("GET", `/v1/experiments/${number}`)).trials.running;
-  while ((await held()) < slots) await new Promise((done) => setTimeout(done, 200));
+  const trials = items.reduce((sum, one) => sum + one.slots, 0) + SPARE;
+  const number = await begin("sleep 600", trials);
+  const placed = async () => {
+    const { running, queued } = (await admin<{ trials: { running: number; queued: number } }>("GET", `/v1/experiments/${number}`)).trials;
+    return running > 0 ? running + queued : 0;
+  };
+  while ((await placed()) < trials) await new Promise((done) => setTimeout(done, 200));
   return number;
 }
 
