@@ -94,7 +94,8 @@ def _asked_for(output: str, requirements: str, constraint: Constraint) -> tuple[
     name = constraint.name
     for asked in _ASKED.findall(output):
         if _is_of(asked, name):
-            hint = f"remove {name} from {requirements}, or allow the installed version"
+            or_else = ": trials have the SDK" if constraint is FOREIGN else ", or allow the installed version"
+            hint = f"remove {name} from {requirements}{or_else}"
             return f"{requirements} asks for {asked.strip()}, and {constraint.reason}", hint
     for package, version, needed in _NEEDED.findall(output):
         if _is_of(needed, name):

@@ -144,7 +144,10 @@ async def test_the_platforms_torch_is_not_replaced(tmp_path: Path) -> None:
             "vision",
             f"installs vision 2.0, which needs torch==99.1, and the platform's environment has torch {TORCH} (pin a compatible version of vision",
         ),
-        ("muster", "asks for muster, and muster on package indexes is another project"),
+        (
+            "muster",
+            "asks for muster, and muster on package indexes is another project, which would replace the SDK (remove muster from requirements.txt: trials have the SDK)",
+        ),
         ("numpy<2", f"asks for numpy<2, and the platform's environment has numpy {version('numpy')}"),
         (
             "sympy==0.1",
