@@ -121,19 +121,21 @@ class Registry:
         name: str,
         variables: dict[str, str] | None = None,
         layers: tuple[bytes, ...] | None = None,
-        note: str = "",
+        config: dict[str, Any] | None = None,
+        annotations: dict[str, str] | None = None,
     ) -> str:
-        """Add `repository:tag`, of this Python unless `layers` are given; return its digest. An image with another `note` is the same with another digest."""
+        """Add `repository:tag`, of this Python unless `layers` are given; return its digest. An image with other `annotations` is the same with
+        another digest. `config`: what its author says of its containers."""
         repository, _, tag = name.partition(":")
         contents = layers or (python_layer(),)
         shown = {"PATH": "/usr/local/bin:/usr/bin:/bin"} | (variables or {})
-        config: dict[str, Any] = {
+        about: dict[str, Any] = {
             "architecture": "amd64",
             "os": "linux",
-            "config": {"Env": [f"{key}={value}" for key, value in shown.items()]},
+            "config": {"Env": [f"{key}={value}" for key, value in shown.items()]} | (config or {}),
             "rootfs": {"type": "layers", "diff_ids": [sha256(content) for content in contents]},
         }
-        described = json.dumps(config).encode()
+        described = json.dumps(about).encode()
         kind = "application/vnd.oci.image.layer.v1.tar"
         manifest = json.dumps(
             {
@@ -148,7 +150,7 @@ class Registry:
                     {"mediaType": kind, "digest": sha256(content), "size": len(content)}
                     for content in contents
                 ],
-                **({"annotations": {"note": note}} if note else {}),
+                **({"annotations": annotations} if annotations else {}),
             }
         ).encode()
         self.blobs |= {sha256(content): content for content in (described, *contents)}

@@ -153,11 +153,11 @@ async def test_a_digest_that_the_image_has_elsewhere_is_not_pinned(
     """Engines list the digests of all names of an image, and another tenant may have pulled it by another name."""
     code = code_in(tmp_path, SCRIPT)
     for repository in ("elsewhere/a", "elsewhere/z"):
-        elsewhere = add(registry, f"{repository}:1", 7, note=repository)
+        elsewhere = add(registry, f"{repository}:1", 7, annotations={"note": repository})
         run = run_of(platform, repository, code, f"{registry.address}/{repository}:1")
         await version_of(platform, run)
         assert platform.pins[run.experiment_id, f"{registry.address}/{repository}:1"] == elsewhere
-    own = add(registry, "elsewhere/own:1", 7, note="own")
+    own = add(registry, "elsewhere/own:1", 7, annotations={"note": "own"})
     image = f"{registry.address}/elsewhere/own:1"
     run = run_of(platform, "own digest", code, image)
     assert await version_of(platform, run) == "7"

@@ -1,7 +1,6 @@
 """What the author of an image writes into it changes neither the user nor the rights, disks or limits of its container."""
 
 import io
-import json
 import tarfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.executors import need_podman, opened
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
-from tests.support.oci import MANIFEST, Registry, python_layer, sha256
+from tests.support.oci import python_layer
 from tests.support.waiting import eventually
 
 ONE = (GangMember(worker="w1", slots=1),)
@@ -65,42 +64,6 @@ print("done")
 """
 
 
-def add_hostile(
-    registry: Registry,
-    name: str,
-    config: dict[str, Any],
-    annotations: dict[str, str],
-    layers: tuple[bytes, ...] = (),
-) -> None:
-    contents = (python_layer(), *layers)
-    described = json.dumps(
-        {
-            "architecture": "amd64",
-            "os": "linux",
-            "config": {"Env": ["PATH=/usr/local/bin:/usr/bin:/bin"]} | config,
-            "rootfs": {"type": "layers", "diff_ids": [sha256(content) for content in contents]},
-        }
-    ).encode()
-    kind = "application/vnd.oci.image.layer.v1.tar"
-    manifest = json.dumps(
-        {
-            "schemaVersion": 2,
-            "mediaType": MANIFEST,
-            "config": {
-                "mediaType": "application/vnd.oci.image.config.v1+json",
-                "digest": sha256(described),
-                "size": len(described),
-            },
-            "layers": [{"mediaType": kind, "digest": sha256(one), "size": len(one)} for one in contents],
-            "annotations": annotations,
-        }
-    ).encode()
-    registry.blobs |= {sha256(content): content for content in (described, *contents)}
-    repository, _, tag = name.partition(":")
-    for reference in (tag, sha256(manifest)):
-        registry.manifests[repository, reference] = manifest
-
-
 @pytest.fixture(scope="module")
 async def podman(platform: FakePlatform) -> AsyncIterator[Podman]:
     async with opened("container", platform) as executor:
@@ -116,7 +79,8 @@ async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon], podma
 async def test_its_config_gives_it_no_user_rights_or_disk(
     platform: FakePlatform, worker: Daemon, podman: Podman, tmp_path: Path
 ) -> None:
-    add_hostile(podman.registry, "team/config:1", CONFIG, {}, (open_folders("data", "run/muster"),))
+    layers = (python_layer(), open_folders("data", "run/muster"))
+    podman.registry.add("team/config:1", layers=layers, config=CONFIG)
     text, _ = await said_in(platform, podman, tmp_path, "team/config:1")
     print(text)
     assert "done" in text and "REACHED" not in text and "ENTRYPOINT" not in text
@@ -133,7 +97,7 @@ async def test_what_it_tells_the_runtime_is_refused(
 ) -> None:
     image = f"team/annotated{list(ANNOTATIONS).index(name)}:1"
     harmless = {"org.opencontainers.image.title": "hostile"}
-    add_hostile(podman.registry, image, {}, harmless | {name: ANNOTATIONS[name]})
+    podman.registry.add(image, annotations=harmless | {name: ANNOTATIONS[name]})
     _, reason = await said_in(platform, podman, tmp_path, image)
     assert name in reason, reason
 
@@ -141,7 +105,7 @@ async def test_what_it_tells_the_runtime_is_refused(
 async def test_other_annotations_are_taken(
     platform: FakePlatform, worker: Daemon, podman: Podman, tmp_path: Path
 ) -> None:
-    add_hostile(podman.registry, "team/titled:1", {}, {"org.opencontainers.image.title": "friendly"})
+    podman.registry.add("team/titled:1", annotations={"org.opencontainers.image.title": "friendly"})
     text, reason = await said_in(platform, podman, tmp_path, "team/titled:1")
     assert "done" in text, reason
 
