@@ -18,17 +18,17 @@ async def ensure_bus(jetstream: JetStreamContext, replicas: int = 1) -> list[str
 
     Consumers differ after an upgrade, or after a change by somebody with stolen credentials.
     """
-    created = []
+    changed = []
     for stream in ALL:
         if await _ensure_stream(jetstream, stream, replicas):
-            created.append(stream.name)
+            changed.append(stream.name)
         found = {info.name: _compared(info.config) for info in await jetstream.consumers_info(stream.name)}
         for consumer in _consumers_of(stream):
             wanted = _config(consumer)
             if found.get(consumer.service) != _compared(wanted):
                 await jetstream.add_consumer(stream.name, wanted)
-                created.append(f"{stream.name}.{consumer.service}")
-    return created
+                changed.append(f"{stream.name}.{consumer.service}")
+    return changed
 
 
 def _consumers_of(stream: StreamConfig) -> Iterator[ConsumerConfig]:

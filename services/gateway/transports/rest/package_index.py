@@ -5,6 +5,7 @@ Machines install the platform from here, so that a stranger who registers one of
 
 import asyncio
 import hashlib
+import os
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -26,6 +27,7 @@ REQUIREMENTS = "requirements.txt"
 """The locked third-party packages of the platform, with hashes."""
 _HINT = "run `make packages` and copy its files into the folder MUSTER_GATEWAY__PACKAGES_DIRECTORY"
 _Version = tuple[str, int, int]
+"""Name, size and time of change of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class PackageIndex:
 
     def _hash_of(self, path: Path) -> str:
         with path.open("rb") as file:
-            status = path.stat()
+            status = os.fstat(file.fileno())
             version = path.name, status.st_size, status.st_mtime_ns
             if version not in self._hashes:
                 self._hashes[version] = hashlib.file_digest(file, "sha256").hexdigest()
